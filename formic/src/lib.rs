@@ -1,8 +1,8 @@
-//! Game AI for crowds that can tell you why.
+//! Game AI for crowds that can explain itself.
 //!
-//! One crate to depend on: an archetype ECS ([`ecs`]), a scheduler ([`jobs`]), every common kind of
-//! mind ([`ai`]) and grid navigation ([`nav`]), each of which is a crate that can be used alone.
-//! The same seed gives the same world on any number of threads, and every agent that is watched can say why it did
+//! One crate to depend on: an archetype ECS ([`ecs`]), a scheduler ([`jobs`]), the common decision
+//! engines of game AI ([`ai`]) and grid navigation ([`nav`]). Each is a crate that can be used alone. The
+//! same seed gives the same world on any number of threads, and every watched agent can say why it did
 //! what it did.
 //!
 //! ```
@@ -38,9 +38,9 @@
 //!
 //! # Which `Query`
 //!
-//! [`prelude::Query`] is the argument of a system. What [`World::query`](ecs::World::query) returns
-//! is [`ecs::Query`]; it rarely has to be named. Without the feature `jobs` there are no systems, and
-//! the prelude has that one.
+//! [`prelude::Query`] is the argument of a system. [`World::query`](ecs::World::query) returns
+//! [`ecs::Query`], which rarely has to be named. Without the feature `jobs` there are no systems, and the
+//! prelude exports [`ecs::Query`].
 
 #![forbid(unsafe_code)]
 
@@ -67,7 +67,7 @@ pub use formic_ai::why;
 
 /// The names that most programs need, in one `use`.
 ///
-/// A name of your own goes before one of these: a `Position` in your file hides the one of
+/// Names defined in your own file take precedence over these: a `Position` of your own hides the one of
 /// [`nav`].
 pub mod prelude {
     pub use formic_ecs::prelude::*;
@@ -98,7 +98,7 @@ pub mod prelude {
     pub use glam::Vec2;
 }
 
-/// The README and the pages of the guide that use the facade, compiled and run.
+/// The README and the guide pages that use the facade, compiled and run as doc tests.
 #[cfg(doctest)]
 mod pages {
     #[doc = include_str!("../../README.md")]

@@ -1,4 +1,4 @@
-//! The path requests of agents among the reasons for what they do.
+//! Path requests in the decision log: what an agent asked for and how it was answered.
 
 use formic_ai::action::Body;
 use formic_ai::explain::{Candidate, DecisionLog, DecisionRecorder, Engine, Verdict};
@@ -7,9 +7,11 @@ use formic_jobs::ComponentLookup;
 use formic_nav::{PathRequest, PathStats, RequestStatus, Speed, TimeStep, Unreachable};
 use glam::Vec2;
 
-/// A system that writes down what agents that are watched ask of [`nav`](crate::nav), and how it
-/// answers, whenever that changes. Add it behind [`nav::systems::search`](crate::nav::systems::search);
-/// without a [`DecisionLog`](crate::ai::explain::DecisionLog) it does nothing.
+/// A system that logs the path requests of watched agents and the answers of [`nav`](crate::nav) whenever
+/// they change.
+///
+/// Add it after [`nav::systems::search`](crate::nav::systems::search). Without a
+/// [`DecisionLog`](crate::ai::explain::DecisionLog) it does nothing.
 ///
 /// ```
 /// use formic::nav::{self, Grid, MoveRule, Terrain};
@@ -39,8 +41,8 @@ pub fn note_paths(
     for agent in log.agents() {
         let Ok((request, stats)) = requests.get(agent) else { continue };
         let Some(goal) = request.last_goal() else { continue };
-        // The number tells a request from the next for the same goal, and another path for the same
-        // request is found where an edit has cut the one before.
+        // The number distinguishes a request from a later one for the same goal. The count of broken
+        // paths distinguishes a path from one found for the same request after an edit cut the first.
         let (number, status) = (request.number(), request.status());
         let state = (number, status, stats.map_or(0, |stats| stats.paths_broken));
         log.note_change((agent, recorder.tick()), Engine::Paths, &state, || {
@@ -56,12 +58,14 @@ pub fn note_paths(
     }
 }
 
-/// The answer to a request that an agent is following.
+/// The answer to a request whose path the agent is following.
 const FOUND: &str = ": found";
 
-/// Why an entity does what it does, as [`ai::why`](crate::ai::why) says it; and if the log does not have it, what it
-/// asked of [`nav`](crate::nav) last and how that was answered. An agent that has a path and does not move
-/// says so if its speed or the length of a tick is no number to walk by.
+/// Returns the reasons for what an entity does, as [`ai::why`](crate::ai::why) does. Unless the log has
+/// path requests of the entity, its last request to [`nav`](crate::nav) and the answer are added.
+///
+/// For an agent that has a path and does not move, the reasons include a speed or a tick length that is
+/// not a positive finite number.
 ///
 /// ```
 /// use formic::nav::{self, Grid, MoveRule, Terrain};
@@ -98,7 +102,7 @@ pub fn why(world: &World, entity: Entity) -> Vec<String> {
     if said.is_empty() { formic_ai::why(world, entity) } else { said }
 }
 
-/// What keeps an agent from walking along its path, if its speed or the length of a tick does.
+/// Returns what keeps an agent from walking along its path, if it is its speed or the length of a tick.
 fn hindrance(world: &World, entity: Entity) -> Option<String> {
     let speed = world.get::<Speed>(entity).ok()?.0;
     let seconds = world.resource::<TimeStep>().ok()?.seconds;
@@ -112,7 +116,7 @@ fn hindrance(world: &World, entity: Entity) -> Option<String> {
     })
 }
 
-/// What was asked for, and how it was answered.
+/// Describes a request and its answer.
 fn answer(goal: Vec2, again: &str, status: RequestStatus) -> String {
     let answer = match status {
         RequestStatus::Idle => "withdrawn".to_owned(),
@@ -131,7 +135,7 @@ fn path_to(goal: Vec2, again: &str) -> String {
     format!("a path to ({}, {}){again}", cell.x, cell.y)
 }
 
-/// As a designer says it.
+/// Describes the reason in a designer's words.
 fn because(why: Unreachable) -> String {
     match why {
         Unreachable::StartOutside => "it stands outside the map".to_owned(),

@@ -8,62 +8,62 @@ use formic_ecs::{Archetype, ComponentId, Prefab, World};
 
 use super::scene::{grouped, short_name};
 
-/// Something to change, and what it would be good for.
+/// A suggested change, and its benefit.
 #[derive(Debug, Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Advice {
-    /// Several archetypes have the same data and differ by tags alone.
+    /// Several archetypes have the same data and differ only in tags.
     TagsOnly {
-        /// The places of the archetypes in the world's list.
+        /// The indices of the archetypes in the world's list.
         archetypes: Vec<usize>,
-        /// The tags that some of them have and others have not.
+        /// The tags that some of them have and others lack.
         tags: Vec<String>,
-        /// How many entities are in them together.
+        /// The total number of entities in them.
         entity_count: usize,
-        /// How many chunks they have together.
+        /// The total number of their chunks.
         chunk_count: usize,
     },
-    /// Several archetypes hold next to nothing, and a chunk each for it.
+    /// Many archetypes have few entities, and each takes a chunk for them.
     Scattered {
-        /// How many archetypes have at most [`FEW_ENTITIES`].
+        /// The number of archetypes with at most [`FEW_ENTITIES`] entities.
         archetype_count: usize,
-        /// What is in use of their chunks.
+        /// The bytes of their chunks that are in use.
         used_bytes: usize,
-        /// What their chunks take.
+        /// The bytes that their chunks take.
         block_bytes: usize,
     },
     /// Few rows fit into a chunk, because one of the components is large.
     LargeRow {
-        /// The place of the archetype in the world's list.
+        /// The index of the archetype in the world's list.
         archetype: usize,
         /// The largest component.
         component: String,
-        /// What a value of it takes.
+        /// The size of a value of that component, in bytes.
         component_bytes: usize,
-        /// What a row takes.
+        /// The size of a row, in bytes.
         row_bytes: usize,
     },
-    /// Archetypes that are empty keep chunks for entities to come.
+    /// Empty archetypes keep chunks for future entities.
     Empty {
-        /// How many there are.
+        /// The number of these archetypes.
         archetype_count: usize,
-        /// What their chunks take.
+        /// The bytes that their chunks take.
         block_bytes: usize,
     },
 }
 
-/// An archetype with so many entities, or fewer, is hardly worth a chunk.
+/// An archetype with at most this many entities is hardly worth a chunk.
 pub const FEW_ENTITIES: usize = 8;
-/// Fewer entities than this are not worth advice.
+/// The minimum number of entities for advice about them.
 const ENTITIES_MIN: usize = 100;
-/// So many archetypes of few entities are worth a word.
+/// The minimum number of archetypes with few entities for advice about them.
 const SCATTERED_MIN: usize = 16;
-/// Rows of so many bytes are worth a word: 16 fit into an ordinary chunk.
+/// The minimum size of a row for advice about it: 16 rows fit into an ordinary chunk.
 const LARGE_ROW_BYTES: usize = 1_024;
-/// So many empty archetypes are worth a word.
+/// The minimum number of empty archetypes for advice about them.
 const EMPTY_MIN: usize = 16;
 
-/// Looks at all archetypes of a world; what matters most comes first.
+/// Inspects all archetypes of a world and returns the advice, the most important first.
 ///
 /// ```
 /// use formic::inspect::{Advice, advice};
@@ -90,15 +90,15 @@ pub fn advice(world: &World) -> Vec<Advice> {
     found
 }
 
-/// Whether an entity with this component could have an enabled bit instead. Cleanup components and
-/// the two sides of relations have no size either, and are no tags.
+/// Whether an entity with this component could have an enabled bit instead. Cleanup components and the
+/// two sides of relations have no size either, but are not tags.
 fn is_tag(world: &World, id: ComponentId) -> bool {
     world.component_info(id).is_ok_and(|info| {
         info.layout().size() == 0
             && info.type_id().is_some()
             && !info.is_enableable()
             && !info.is_cleanup()
-            // Queries pass it over, which an enabled bit does not.
+            // Queries skip prefabs, which an enabled bit does not achieve.
             && info.type_id() != Some(TypeId::of::<Prefab>())
     })
 }
@@ -118,7 +118,7 @@ fn tags_only(world: &World) -> Vec<Advice> {
     found.into_iter().map(|(_, advice)| advice).collect()
 }
 
-/// The advice for archetypes with the same data, and how many entities it is about.
+/// Returns the advice for archetypes with the same data, and the number of entities it concerns.
 fn tags_only_of(world: &World, group: &[&Archetype]) -> (usize, Advice) {
     let mut tags: Vec<ComponentId> = group
         .iter()
@@ -248,7 +248,7 @@ mod tests {
         world.spawn_batch(positions(34));
         world.spawn_batch(positions(33).map(|it| (it, Asleep)));
         world.spawn_batch(positions(33).map(|it| (it, Asleep, Hurt)));
-        // Other data, so not among them.
+        // Different data, so not in the group.
         world.spawn_batch(positions(40).map(|it| (it, Speed(1.0), Hurt)));
         let found = advice(&world);
         let [Advice::TagsOnly { archetypes, tags, entity_count, chunk_count }] = &found[..] else {
@@ -291,7 +291,7 @@ mod tests {
         assert_eq!((&**component, *component_bytes, *row_bytes), ("Diary", 2_000, 2_016));
     }
 
-    /// A component of its own for each number.
+    /// Registers a separate component for each number.
     fn script(world: &mut World, number: usize) -> ComponentId {
         let layout = std::alloc::Layout::from_size_align(8, 8).expect("it is a layout");
         let name = format!("script.{number}");

@@ -8,13 +8,13 @@ use super::query::{Terms, unknown_choice};
 use super::request::entity_text;
 use super::{Answer, Host, Session, View};
 
-/// The most breakpoints at a time: each is checked after every tick.
+/// The maximum number of breakpoints at a time: each is checked after every tick.
 const BREAKPOINTS_MAX: usize = 8;
-/// The most looks at an entity that a breakpoint may take which names none: all that may match are looked
-/// at after every tick, in some milliseconds.
+/// The maximum cost, in entity checks, of a breakpoint that names no entity: all entities that may match
+/// are checked after every tick, which takes some milliseconds.
 const LOOKS_MAX: usize = 5_000;
 
-/// What to do with breakpoints.
+/// An edit of the breakpoints.
 #[derive(Deserialize)]
 #[serde(tag = "break", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Break {
@@ -30,15 +30,15 @@ pub(super) struct Breakpoint {
     terms: Terms,
     /// The world that it is about, of a program that has several.
     world: u8,
-    /// The one entity that it is about; all of the world if there is none.
+    /// The one entity that it is about; all entities if `None`.
     pub(super) entity: Option<Entity>,
-    /// The entities that matched after the tick before, sorted.
+    /// The entities that matched after the previous tick, sorted.
     matched: Vec<Entity>,
-    /// Whether any has ever matched: the log forgets old decisions.
+    /// Whether any entity has ever matched: the log forgets old decisions.
     has_matched: bool,
 }
 
-/// Why the world stands still: a breakpoint was hit.
+/// The breakpoint hit that stopped the world.
 #[derive(Debug)]
 pub(super) struct Stop {
     tick: u64,
@@ -47,7 +47,7 @@ pub(super) struct Stop {
 }
 
 impl Breakpoint {
-    /// The entities that match, sorted; `None` if there are too many to look at.
+    /// Returns the entities that match, sorted; `None` if there are too many to check.
     fn matching(&self, world: &World, view: &dyn View) -> Option<Vec<Entity>> {
         let matches = |&entity: &Entity| self.terms.matches(world, view, entity);
         let mut found: Vec<Entity> = match self.entity {
@@ -62,7 +62,7 @@ impl Breakpoint {
         Some(found)
     }
 
-    /// Looks at the world after a tick, and says why it is to stop, if it is.
+    /// Checks the world after a tick, and returns the reason to stop, if any.
     fn check(&mut self, host: &dyn Host, tick: u64) -> Option<Stop> {
         let Some(now) = self.matching(host.world(), host.view()) else {
             let text = format!("{}: {}", self.query, too_many());
@@ -83,7 +83,7 @@ fn too_many() -> String {
 }
 
 impl Session {
-    /// Adds a breakpoint or takes one away.
+    /// Adds or removes a breakpoint.
     pub(super) fn set_break(&mut self, host: &mut dyn Host, asked: &Break) -> Answer {
         let done = match asked {
             Break::Remove { number } => {
@@ -124,7 +124,7 @@ impl Session {
             matched: Vec::new(),
             has_matched: false,
         };
-        // An entity that matches now is none that begins to.
+        // An entity that already matches does not begin to match.
         let matched = breakpoint.matching(host.world(), host.view());
         breakpoint.matched = matched.ok_or_else(|| refused(&too_many()))?;
         if let Some(agent) = entity.filter(|_| breakpoint.terms.choice().is_some()) {
@@ -134,14 +134,14 @@ impl Session {
         Ok(())
     }
 
-    /// The agents of a world for whose choices a breakpoint waits.
+    /// Returns the agents of a world for whose choices a breakpoint waits.
     pub(super) fn waited_for(&self, world: u8) -> Vec<Entity> {
         let here =
             self.breakpoints.iter().filter(|it| it.world == world && it.terms.choice().is_some());
         here.filter_map(|it| it.entity).collect()
     }
 
-    /// Looks whether the tick that has ended is one to stop after, if it may be.
+    /// Updates the breakpoints after a tick, and stops the world if one was hit and `may_stop` is true.
     pub(super) fn check_breakpoints(&mut self, host: &dyn Host, may_stop: bool) {
         let (tick, focus) = (self.ticks, host.view().focus());
         let here = self.breakpoints.iter_mut().filter(|it| it.world == focus);
@@ -156,7 +156,7 @@ impl Session {
         let (world, focus) = (host.world(), host.view().focus());
         let hint = |it: &Breakpoint| {
             let (agent, choice) = it.entity.zip(it.terms.choice())?;
-            // One that matched once was chosen, however long ago.
+            // If it ever matched, the choice was made, however long ago.
             (it.world == focus && !it.has_matched)
                 .then(|| unknown_choice(world, agent, choice))
                 .flatten()

@@ -1,4 +1,4 @@
-//! One client: its requests one after the other, or its WebSocket.
+//! The connection of one client: HTTP requests in sequence, or a WebSocket.
 
 use std::io::{self, Read, Write};
 use std::net::TcpStream;
@@ -18,21 +18,21 @@ use super::{Answer, Known};
 
 /// The page, with everything that it needs.
 const PAGE: &str = include_str!("page.html");
-/// How often a connection that waits looks whether the server has ended.
+/// How often a waiting connection checks whether the server has ended.
 const POLL: Duration = Duration::from_millis(200);
 /// How long a client may take to read what it was sent.
 const WRITE_SECONDS_MAX: Duration = Duration::from_secs(10);
-/// The most bytes of a message from the page.
+/// The maximum size of a message from the page, in bytes.
 const MESSAGE_BYTES_MAX: usize = 1 << 10;
 
-/// Serves one client until it goes, or the server ends.
+/// Serves one client until it disconnects or the server ends.
 pub(super) fn serve(mut stream: TcpStream, link: &Link, seat: &Seat, is_over: &AtomicBool) {
     let prepared = stream
         .set_read_timeout(Some(POLL))
         .and_then(|()| stream.set_write_timeout(Some(WRITE_SECONDS_MAX)))
         .and_then(|()| stream.set_nodelay(true));
     if prepared.is_ok() {
-        // A client that is gone is no fault of ours.
+        // A client's disconnection is not our error.
         drop(serve_requests(&mut stream, link, seat, is_over));
     }
 }
@@ -50,7 +50,7 @@ fn serve_requests(
             Ok(request) => request,
             Err(NoRequest::Closed) => return Ok(()),
             Err(NoRequest::Refused(status, text)) => {
-                // Where one request ends and the next begins is not known any more.
+                // The boundary between this request and the next is unknown.
                 send(stream, &Answer::error(status, text), true, true)?;
                 return linger(stream);
             }
@@ -75,8 +75,8 @@ fn serve_requests(
     }
 }
 
-/// Who may ask at all. The server listens to this machine alone, but so do browsers with pages from
-/// elsewhere in them: these give away where they come from.
+/// Checks whether a request may be served. The server listens only to this machine, but browsers on it
+/// may show pages from elsewhere; the headers of their requests reveal the origin.
 fn admit(request: &HttpRequest) -> Result<(), Answer> {
     if !matches!(&*request.method, "GET" | "HEAD" | "POST") {
         return Err(Answer::error(405, "GET, HEAD and POST are taken here"));
@@ -85,7 +85,7 @@ fn admit(request: &HttpRequest) -> Result<(), Answer> {
     if !is_this_machine(host) {
         return Err(Answer::error(403, "this server is for localhost alone"));
     }
-    // Pictures and scripts of a page from elsewhere name no origin, and this.
+    // Images and scripts of a page from elsewhere send no `Origin` header, but they send this one.
     let site = request.header("sec-fetch-site").unwrap_or("none");
     if request.path.starts_with("/api/") && !matches!(site, "none" | "same-origin") {
         return Err(Answer::error(403, "pages from elsewhere have no business here"));
@@ -123,8 +123,8 @@ fn send(stream: &mut TcpStream, answer: &Answer, has_body: bool, closes: bool) -
     write_answer(stream, (answer.status, answer.media_type, &answer.bytes), has_body, closes)
 }
 
-/// Reads on for a moment, so that closing does not throw away the answer that the client has not
-/// read yet.
+/// Reads on for a moment, so that closing the connection does not discard an answer that the client has
+/// not read yet.
 fn linger(stream: &mut TcpStream) -> io::Result<()> {
     stream.shutdown(std::net::Shutdown::Write)?;
     let mut rest = [0; 4096];
@@ -137,7 +137,7 @@ fn linger(stream: &mut TcpStream) -> io::Result<()> {
     Ok(())
 }
 
-/// The answer to the key of a handshake (RFC 6455, section 4.2).
+/// Returns the answer to the key of a handshake (RFC 6455, section 4.2).
 fn accept_key(request: &HttpRequest) -> Result<String, Answer> {
     let is_upgrade = request.method == "GET"
         && request.header_has("upgrade", "websocket")
@@ -155,8 +155,8 @@ fn accept_key(request: &HttpRequest) -> Result<String, Answer> {
     }
 }
 
-/// The proof that a server has read a key: the hash of the key and of a text that only WebSocket
-/// servers know, in base64. With tungstenite's own function for it come twelve crates.
+/// Returns the proof that a server has read a key: the base64 of the hash of the key followed by a
+/// constant of the WebSocket protocol. Using tungstenite's own function would add twelve crates.
 fn accepted(key: &str) -> String {
     const SALT: &str = "258EAFA5-E914-47DA-95CA-C5AB0DC85B11";
     const DIGITS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
@@ -167,16 +167,16 @@ fn accepted(key: &str) -> String {
         let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
         text.extend([18, 12, 6, 0].map(|shift| char::from(DIGITS[bits >> shift & 63])));
     }
-    // 20 bytes are six threes and two more.
+    // 20 bytes are six groups of three, and two more.
     text.replace_range(27.., "=");
     text
 }
 
-/// Frames for a viewer, one for each time that it asks, so that a slow one has no queue.
+/// Sends frames to a viewer, one per request, so that no queue builds up for a slow one.
 ///
-/// It asks by a text: `frame`, or `paths` for one with the paths of all agents; behind a blank may
-/// follow the entity that the viewer has chosen. A text comes back where the frame is late: the request,
-/// or the tick, that all wait for.
+/// A request is a text message: `frame`, or `paths` for a frame with the paths of all agents, optionally
+/// followed by a space and the entity that the viewer has chosen. If the frame is late, the server
+/// answers with a text message that names the request or the tick that all clients wait for.
 fn serve_socket(
     stream: &mut TcpStream,
     key: &str,
@@ -219,7 +219,7 @@ fn serve_frames(
         };
         let (with_paths, chosen) = match read {
             _ if wish.is_some() => wish.unwrap_or_default(),
-            // Pings are answered by the next read.
+            // The next read answers pings.
             Ok(Message::Ping(_) | Message::Pong(_)) => continue,
             Ok(_) => {
                 socket.close(None)?;
@@ -257,7 +257,7 @@ fn serve_frames(
     }
 }
 
-/// Whether paths are wanted, and the entity that is chosen; `None` for another text.
+/// Parses whether paths are wanted and the chosen entity; `None` for any other text.
 fn frame_wish(text: &str) -> Option<(bool, Option<Entity>)> {
     let (what, chosen) = match text.split_once(' ') {
         Some((what, chosen)) => (what, Some(entity_of(chosen)?)),

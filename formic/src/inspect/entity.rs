@@ -1,4 +1,4 @@
-//! Single entities: where one is, what it is made of, why it does what it does, and edits of it.
+//! Single entities: their location, components and reasons, and edits of them.
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
@@ -17,9 +17,9 @@ use super::scene::short_name;
 use super::slice::Slice;
 use super::{Answer, Host, Session};
 
-/// How many entities are looked at for one answer where no clock ends it.
+/// The maximum number of entities inspected for one answer, if no clock ends it.
 const LOOKED_AT_MAX: usize = 20_000;
-/// How many entities are listed in one answer.
+/// The maximum number of entities listed in one answer.
 const LISTED_MAX: usize = 100;
 
 /// A page of the list of entities.
@@ -27,10 +27,10 @@ const LISTED_MAX: usize = 100;
 #[serde(deny_unknown_fields)]
 pub(super) struct Query {
     query: String,
-    /// How many entities are passed over: `next` of the answer before.
+    /// The number of entities to skip: `next` of the previous answer.
     #[serde(default)]
     after: usize,
-    /// An entity of which is asked why it does not match.
+    /// An entity for which to explain why it does not match.
     entity: Option<String>,
 }
 
@@ -43,8 +43,8 @@ enum Edit {
     Despawn,
 }
 
-/// The entity and the change that a body is about, taken apart by hand: what serde says of a choice of several
-/// bodies names no field.
+/// Parses the entity and the change of a request body. It is parsed by hand, because serde's errors about
+/// untagged bodies name no field.
 fn edit_of(mut body: Map<String, Value>) -> Result<(String, Edit), String> {
     let kind: String = take(&mut body, "edit")?;
     let entity = take(&mut body, "entity")?;
@@ -83,7 +83,7 @@ impl Session {
         let (mut looked_at, mut next) = (0, None);
         let slice = Slice::new();
         for (before, entity) in terms.candidates(world, asked.after) {
-            // One at least, so that who asks for more gets ahead.
+            // At least one, so that repeated requests make progress.
             let is_over = looked_at == LOOKED_AT_MAX || looked_at > 0 && slice.is_over();
             if listed.len() == LISTED_MAX || is_over {
                 next = Some(before);
@@ -113,7 +113,7 @@ impl Session {
         Answer::json(&answer)
     }
 
-    /// The entity that `id=` names.
+    /// Answers with the entity that `id=` names.
     pub(super) fn entity(&self, host: &dyn Host, id: Option<&str>) -> Answer {
         let Some(id) = id else { return Answer::error(400, "ask for id=NUMBER") };
         let (world, view) = (host.world(), host.view());
@@ -185,12 +185,12 @@ impl Session {
         })
     }
 
-    /// What a component is for, where the program says so.
+    /// Returns the description of a component, if the program gave one.
     pub(super) fn label(&self, path: &str) -> Option<&str> {
         self.labels.iter().find(|(known, _)| *known == path).map(|(_, label)| &**label)
     }
 
-    /// Does an edit. The world has to stand still: what a system does would go on top of it.
+    /// Performs an edit. The world must be paused: systems would overwrite the edit.
     pub(super) fn edit(&mut self, host: &mut dyn Host, body: Map<String, Value>) -> Answer {
         let (entity, edit) = match edit_of(body) {
             Ok(edit) => edit,
@@ -215,14 +215,15 @@ impl Session {
     }
 }
 
-/// The action entities of an agent, in their order; none of any other entity.
+/// Returns the action entities of an agent, in order; none for any other entity.
 #[must_use]
 pub fn actions(world: &World, agent: Entity) -> Vec<Entity> {
     let actions = world.get::<Buffer<OwnedAction>>(agent);
     actions.map_or_else(|_| Vec::new(), |list| list.iter().map(|it| it.entity()).collect())
 }
 
-/// Runs code of the program: drops, hooks, codecs. No click ends the program.
+/// Runs code of the program (drops, hooks, codecs) and catches its panics, so that no click ends the
+/// program.
 pub(super) fn guarded<T>(run: impl FnOnce() -> T) -> Result<T, String> {
     let fault = "the program panicked, and says why by itself";
     catch_unwind(AssertUnwindSafe(run)).map_err(|_| fault.to_owned())
@@ -252,7 +253,8 @@ fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> 
     done.map_err(|error| short_name(&error.to_string()))
 }
 
-/// The component of a name; one that the entity has, if two modules have one of the same name.
+/// Returns the component with a name. If several modules have one with that name, prefers one that the
+/// entity has.
 pub(super) fn component_of(
     world: &World,
     entity: Entity,
@@ -266,9 +268,9 @@ pub(super) fn component_of(
     id.ok_or_else(|| format!("no component of this world is called {name}"))
 }
 
-/// The living entity of a text.
+/// Returns the living entity that a text names.
 pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
-    // The number of a handle has a generation in it, and no index is as large.
+    // The number of a handle includes a generation, so it is larger than any index.
     match (entity_of(text), text.parse()) {
         (Some(entity), _) if world.contains(entity) => Ok(entity),
         (Some(entity), _) => Err(Answer::error(404, &gone(world, entity))),
@@ -282,7 +284,7 @@ pub(super) fn found(world: &World, text: &str) -> Result<Entity, Answer> {
     }
 }
 
-/// What is known of an entity that is not in the world.
+/// Describes what is known of an entity that is not in the world.
 fn gone(world: &World, entity: Entity) -> String {
     if entity.is_deferred() {
         return format!("No entity has the number {}.", entity.to_bits());
@@ -309,7 +311,7 @@ fn names(world: &World, ids: &[ComponentId]) -> Vec<String> {
     infos.map(|info| short_name(info.name())).collect()
 }
 
-/// The systems that may touch an entity, and what of it they write and read.
+/// Returns the systems that may access an entity, and which of its components they write and read.
 fn touching(host: &dyn Host, entity: Entity) -> Vec<Value> {
     let (world, schedule) = (host.world(), host.schedule());
     let has = components(world, entity);
@@ -330,7 +332,7 @@ fn touching(host: &dyn Host, entity: Entity) -> Vec<Value> {
     schedule.accesses().filter_map(touched).collect()
 }
 
-/// What the minds of a watched agent wrote down, the last first.
+/// Returns the logged decisions of a watched agent, the latest first.
 fn decisions(world: &World, entity: Entity) -> Vec<String> {
     let log = world.resource::<DecisionLog>();
     log.map_or_else(|_| Vec::new(), |log| log.sentences(entity).into_iter().rev().collect())

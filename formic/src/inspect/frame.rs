@@ -1,6 +1,7 @@
-//! The frame sent many times a second, packed: the agents and their places.
+//! The packed frame sent many times a second: the agents and their positions.
 //!
-//! A message is a row of sections, each with a tag, a length and bytes, all numbers little-endian:
+//! A message is a sequence of sections, each with a tag, a length and bytes. All numbers are
+//! little-endian:
 //!
 //! ```text
 //!   tag: u32 │ length in bytes: u32 │ bytes, padded to a multiple of four
@@ -15,8 +16,8 @@
 //! | 5 | paths | count u32, lengths u16 each, then x u16 and y u16 of every point |
 //! | 6 | chosen by the viewer | x u16, y u16; the length of its path u32, x u16 and y u16 each |
 //!
-//! Places are fractions of width and height in 65535ths. Ids and ground are sent to those who do
-//! not know them yet.
+//! Positions are fractions of width and height in 65535ths. Ids and ground are sent only to viewers that
+//! do not have them yet.
 
 use std::sync::Arc;
 
@@ -26,7 +27,7 @@ use serde_json::json;
 
 use super::{Ground, Landmark, Mark, Marks, Session, View};
 
-/// What a viewer has already, and what it wants.
+/// What a viewer already has, and what it wants.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub struct Known {
     /// The version of its ground; 0 for none.
@@ -37,21 +38,21 @@ pub struct Known {
     pub paths: bool,
 }
 
-/// A moment of a world, for any number of viewers.
+/// A snapshot of a world for drawing, for any number of viewers.
 #[derive(Debug, Clone, Default)]
 pub struct Frame {
     /// The version of the session that it shows.
     pub version: u64,
-    /// Whether the paths of all agents are in it.
+    /// Whether it contains the paths of all agents.
     pub has_paths: bool,
     moving: Arc<Vec<u8>>,
     ids: Arc<Section>,
     ground: Arc<Section>,
-    /// What its viewer has chosen.
+    /// The section about the entity that the viewer has chosen.
     chosen: Vec<u8>,
 }
 
-/// Something that is sent when it changes.
+/// A section that is sent only when it changes.
 #[derive(Debug, Default)]
 struct Section {
     version: u32,
@@ -59,7 +60,7 @@ struct Section {
 }
 
 impl Frame {
-    /// The bytes for a viewer that knows so much.
+    /// Encodes the frame for a viewer that has `known`.
     #[must_use]
     pub fn message(&self, known: &Known) -> Vec<u8> {
         let mut bytes = Vec::with_capacity(self.moving.len() + 64);
@@ -74,21 +75,21 @@ impl Frame {
         bytes
     }
 
-    /// What a viewer knows once it has the message.
+    /// Returns what a viewer has once it has received the message.
     #[must_use]
     pub fn known(&self, before: &Known) -> Known {
         Known { ground: self.ground.version, ids: self.ids.version, ..*before }
     }
 }
 
-/// What was worked out for frames before, and holds on.
+/// Parts of earlier frames that are still valid.
 #[derive(Debug)]
 pub(super) struct Frames {
     pub(super) last: Frame,
     marks: Marks,
     ids: Vec<u32>,
-    /// The world, how often it went back, and its version of the ground: after going back there
-    /// may be another ground of the same version.
+    /// The world, the number of times it went back, and its ground version: after going back, the ground
+    /// may be another one with the same version.
     ground_of: (u32, u32, u64),
 }
 
@@ -99,9 +100,9 @@ impl Default for Frames {
     }
 }
 
-/// The most points of paths in a frame; beyond that no viewer could tell them apart.
+/// The maximum number of path points in a frame; more could not be told apart.
 const PATH_POINTS_MAX: usize = 60_000;
-/// The most points of one path.
+/// The maximum number of points of one path.
 const PATH_LENGTH_MAX: usize = 4_096;
 
 const HEAD: u32 = 1;
@@ -112,7 +113,7 @@ const PATHS: u32 = 5;
 const CHOSEN: u32 = 6;
 
 impl Frames {
-    /// Draws the world as it is now, if it was not drawn yet.
+    /// Draws the current world, unless it is drawn already.
     pub(super) fn draw(&mut self, session: &Session, view: &dyn View, with_paths: bool) {
         let is_new = self.last.version != session.version || !self.marks.are_for(session.watched());
         if !is_new && (self.last.has_paths || !with_paths) {
@@ -149,7 +150,7 @@ impl Frames {
         &self.marks
     }
 
-    /// What was drawn last, for a viewer who has chosen this entity.
+    /// Returns the last frame, for a viewer who has chosen this entity.
     pub(super) fn frame(&self, view: &dyn View, chosen: Option<Entity>) -> Frame {
         let mut frame = self.last.clone();
         let is_it = |mark: &&Mark| Some(mark.entity) == chosen && mark.world == view.focus();
@@ -164,7 +165,7 @@ fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View, each: u32
     let scene = view.scene();
     section(bytes, HEAD, |bytes| {
         put_u32(bytes, session.world_number);
-        // The page shows the tick by /api/state; here it only tells frames apart.
+        // The page shows the tick from /api/state; here it only distinguishes frames.
         put_u32(bytes, low_half(session.ticks));
         put_u32(bytes, u32::from(session.is_running));
         for number in [scene.size.x, scene.size.y, scene.mark_radius, scene.ticks_per_second] {
@@ -256,7 +257,7 @@ fn landmark_json(landmark: &Landmark) -> serde_json::Value {
     })
 }
 
-/// Writes a section: its length is known once its content is.
+/// Writes a section, and fills in its length once the content is written.
 fn section(bytes: &mut Vec<u8>, tag: u32, content: impl FnOnce(&mut Vec<u8>)) {
     put_u32(bytes, tag);
     let length_at = bytes.len();
@@ -267,7 +268,7 @@ fn section(bytes: &mut Vec<u8>, tag: u32, content: impl FnOnce(&mut Vec<u8>)) {
     pad(bytes);
 }
 
-/// Fills up with zeros, so that what follows is aligned for arrays of `u32`.
+/// Pads with zeros, so that the next section is aligned for arrays of `u32`.
 fn pad(bytes: &mut Vec<u8>) {
     bytes.resize(bytes.len().next_multiple_of(size_of::<u32>()), 0);
 }
@@ -281,14 +282,14 @@ fn put_point(bytes: &mut Vec<u8>, at: Vec2, size: Vec2) {
     bytes.extend_from_slice(&fraction(at.y, size.y).to_le_bytes());
 }
 
-/// A coordinate in 65535ths of the side; what lies outside is at the edge.
+/// Converts a coordinate to 65535ths of the side, clamped to the edges.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
     reason = "a cast brings the number into range, and gives 0 for what is none"
 )]
 fn fraction(at: f32, side: f32) -> u16 {
-    // What is below zero is cut off at zero, so that half more and no fraction is the nearest.
+    // Negative values saturate to zero, so adding a half and truncating rounds to the nearest.
     (at / side * f32::from(u16::MAX) + 0.5) as u16
 }
 

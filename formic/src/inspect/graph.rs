@@ -11,14 +11,14 @@ use super::request::entity_text;
 use super::scene::short_name;
 use super::{Answer, Host, Session};
 
-/// The most graphs at a time: each takes a sample after every tick.
+/// The maximum number of graphs at a time: each takes a sample after every tick.
 const GRAPHS_MAX: usize = 8;
-/// How many ticks a graph goes back.
+/// The number of ticks that a graph goes back.
 const SAMPLES_MAX: usize = 600;
-/// The most numbers of a field: those of a vector.
+/// The maximum number of components of a field: those of a vector.
 const LINES_MAX: usize = 4;
 
-/// What to do with graphs.
+/// An edit of the graphs.
 #[derive(Deserialize)]
 #[serde(tag = "graph", rename_all = "lowercase", deny_unknown_fields)]
 pub(super) enum Draw {
@@ -34,17 +34,17 @@ pub(super) struct Graph {
     world: u8,
     entity: Entity,
     component: ComponentId,
-    /// The name of the component, with the modules that it is in.
+    /// The path of the component's type.
     path: String,
     field: usize,
     field_name: &'static str,
-    /// How many numbers the field has.
+    /// The number of values that the field has.
     line_count: usize,
-    /// The oldest first, each with its tick. There is none for a tick without the field.
+    /// Oldest first, each with its tick. A tick without the field has no sample.
     samples: VecDeque<(u64, [f64; LINES_MAX])>,
 }
 
-/// The numbers of a field, as many as there are, and what it is called.
+/// The values of a field, their count, and the field's name.
 struct Sample {
     numbers: [f64; LINES_MAX],
     count: usize,
@@ -78,7 +78,7 @@ impl Graph {
         self.samples.push_back((tick, sample.numbers));
     }
 
-    /// Forgets what it was after a tick: the world has gone back.
+    /// Discards the samples after a tick, since the world has gone back.
     pub(super) fn forget_after(&mut self, tick: u64) {
         self.samples.retain(|sample| sample.0 <= tick);
     }
@@ -100,7 +100,7 @@ impl Graph {
 }
 
 impl Session {
-    /// Adds a graph or takes one away.
+    /// Adds or removes a graph.
     pub(super) fn draw(&mut self, host: &dyn Host, asked: &Draw) -> Answer {
         let done = match asked {
             Draw::Remove { number } => {
@@ -157,7 +157,7 @@ impl Session {
         Ok(())
     }
 
-    /// Adds what the fields are after a tick.
+    /// Samples all graphs after a tick.
     pub(super) fn sample_graphs(&mut self, host: &dyn Host) {
         let (tick, focus) = (self.ticks, host.view().focus());
         let here = self.graphs.iter_mut().filter(|it| it.world == focus);

@@ -1,4 +1,4 @@
-//! Rewinding: saves of the game every few ticks. A tick between two of them is lived again.
+//! Rewinding: the game is saved every few ticks, and a tick between two saves is replayed.
 //!
 //! ```text
 //!   tick      0        20        40   46        66  until
@@ -6,8 +6,8 @@
 //!                                      └ an edit, or a cheat: what came before is not lived across
 //! ```
 //!
-//! To go back loads the last save before the tick and lives the rest. When the world goes on from
-//! there other than towards a tick that is known, what was known of later ticks is forgotten.
+//! Going back loads the last save before the tick and replays the rest. If the world then continues other
+//! than towards a known tick, what was known of later ticks is discarded.
 
 use std::collections::VecDeque;
 
@@ -20,14 +20,14 @@ use super::entity::guarded;
 use super::session::Steps;
 use super::{Answer, Host, Session};
 
-/// The most bytes of all saves together; the oldest go first.
+/// The maximum size of all saves together, in bytes; the oldest are dropped first.
 const BYTES_MAX: usize = 64 << 20;
-/// The most bytes of a world that is saved every few ticks: the world stands still while it is.
+/// The maximum size of a world that is saved every few ticks, in bytes: the world stops during a save.
 const WORLD_BYTES_MAX: usize = 8 << 20;
-/// The most ticks from one save to the next.
+/// The maximum number of ticks between two saves.
 const EVERY_MAX: u64 = 10_000;
 
-/// How often to save; 0 for not at all.
+/// How often to save; 0 for never.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Keep {
@@ -41,26 +41,26 @@ pub(super) struct Rewind {
     tick: u64,
 }
 
-/// What is known of the past.
+/// The saves, and the range of known ticks.
 #[derive(Debug, Default)]
 pub(super) struct History {
-    /// How many ticks there are from one save to the next; 0 if nothing is kept.
+    /// The number of ticks between two saves; 0 if nothing is kept.
     every: u64,
-    /// By tick.
+    /// Ordered by tick.
     saves: VecDeque<(u64, Vec<u8>)>,
-    /// The bytes of all of them.
+    /// The total size of the saves, in bytes.
     bytes: usize,
-    /// The last tick that is known.
+    /// The last known tick.
     until: u64,
-    /// The tick that the world is on its way to, through ticks that it has lived before.
+    /// The tick that the world is replaying towards.
     goal: Option<u64>,
     /// Why nothing is kept any more.
     fault: Option<String>,
 }
 
 impl History {
-    /// The world is at a tick as it has not been there before: forgets what was known of it, and of
-    /// what came after.
+    /// Records that the world is at a tick in a new state: discards what was known of this tick and of
+    /// later ones.
     fn reach(&mut self, tick: u64) {
         while self.saves.back().is_some_and(|save| save.0 >= tick) {
             self.bytes -= self.saves.pop_back().map_or(0, |save| save.1.len());
@@ -91,7 +91,7 @@ impl History {
         }
     }
 
-    /// Saves, and gives up if that does not work.
+    /// Saves, and keeps no more history if that fails.
     fn save_or_end(&mut self, host: &dyn Host, tick: u64) {
         if let Err(fault) = self.save(host, tick) {
             *self = Self { fault: Some(fault), ..Self::default() };
@@ -100,7 +100,7 @@ impl History {
 }
 
 impl Session {
-    /// Begins to keep the past, or ends it.
+    /// Starts or stops keeping history.
     pub(super) fn keep(&mut self, host: &mut dyn Host, asked: &Keep) -> Answer {
         if asked.every > EVERY_MAX {
             return Answer::error(400, "every is a number of ticks up to 10,000, or 0 for never");
@@ -116,7 +116,7 @@ impl Session {
         }
     }
 
-    /// Goes to a tick that is known; what is left to be lived is taken as steps.
+    /// Goes to a known tick; the ticks still to be replayed are taken as steps.
     pub(super) fn rewind(&mut self, host: &mut dyn Host, asked: &Rewind) -> Answer {
         if self.history.every == 0 {
             return Answer::error(409, "the past is not kept; begin with that in the tab Time");
@@ -128,13 +128,13 @@ impl Session {
         let Some((tick, bytes)) = save.filter(|_| asked.tick <= *until) else {
             return Answer::error(400, &format!("the ticks from {from} to {until} are known"));
         };
-        // Between the save and the tick nothing but ticks has happened.
+        // Between the save and the tick, only ticks have happened.
         let is_on_the_way = (*tick..=asked.tick).contains(&self.ticks);
         if !is_on_the_way {
             let tick = *tick;
             let save = Save::from_bytes(bytes).map_err(|error| error.to_string());
             let loaded = save.and_then(|save| guarded(|| host.load(&save))?);
-            // A codec may have panicked in the middle.
+            // A codec may have panicked midway.
             self.version += 1;
             if let Err(fault) = loaded {
                 return Answer::error(500, &fault);
@@ -149,7 +149,7 @@ impl Session {
         self.state(host)
     }
 
-    /// Forgets what viewers saw of ticks that the world has not lived now.
+    /// Discards what viewers saw of ticks that are now in the future.
     fn forget_later(&mut self, host: &mut dyn Host) {
         let tick = self.ticks;
         self.graphs.iter_mut().for_each(|graph| graph.forget_after(tick));
@@ -164,7 +164,7 @@ impl Session {
         self.check_breakpoints(host, false);
     }
 
-    /// Notes a tick that was lived: whether it was lived before as well.
+    /// Records a tick that was run, and returns whether it was a replay.
     pub(super) fn keep_tick(&mut self, host: &dyn Host) -> bool {
         let (tick, history) = (self.ticks, &mut self.history);
         if let Some(goal) = history.goal {
@@ -180,9 +180,9 @@ impl Session {
         false
     }
 
-    /// Notes that a person has changed the world between two ticks.
+    /// Records that a person has changed the world between two ticks.
     pub(super) fn keep_change(&mut self, host: &dyn Host) {
-        // What follows has not been lived before.
+        // What follows has not been run before.
         self.history.goal = None;
         if self.history.every > 0 {
             self.history.reach(self.ticks);
@@ -190,7 +190,7 @@ impl Session {
         }
     }
 
-    /// The world is on its way nowhere any more.
+    /// Ends a replay: the world has no target tick any more.
     pub(super) fn forget_goal(&mut self) {
         self.history.goal = None;
     }

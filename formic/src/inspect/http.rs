@@ -1,40 +1,40 @@
-//! The requests of a connection and their answers: limits on size and time around `httparse`.
+//! HTTP requests and answers: limits on size and time around `httparse`.
 
 use std::io::{self, Read, Write};
 use std::time::{Duration, Instant};
 
 use httparse::{EMPTY_HEADER, Error, Status};
 
-/// The most bytes of a request line and its headers.
+/// The maximum size of a request line and its headers, in bytes.
 const HEAD_BYTES_MAX: usize = 16 << 10;
-/// The most headers of a request.
+/// The maximum number of headers of a request.
 const HEADER_COUNT_MAX: usize = 100;
-/// The most bytes of a body: most are some dozen, a recording has 70 for each hash.
+/// The maximum size of a body, in bytes: most have some dozen, a recording has 70 for each hash.
 const BODY_BYTES_MAX: usize = 1 << 20;
 /// How long a request may take to arrive once it has begun.
 const REQUEST_SECONDS_MAX: Duration = Duration::from_secs(10);
-/// How long a connection may have nothing to ask.
+/// How long a connection may be idle.
 pub(super) const IDLE_SECONDS_MAX: Duration = Duration::from_secs(60);
 
-/// What a client asked for, taken apart.
+/// A parsed request of a client.
 #[derive(Debug, Clone, PartialEq, Eq, Default)]
 pub(super) struct HttpRequest {
     pub(super) method: String,
     pub(super) path: String,
     pub(super) query: String,
-    /// Names in lower case, values without blanks around them.
+    /// Names in lower case, values without surrounding spaces.
     headers: Vec<(String, String)>,
     pub(super) body: Vec<u8>,
     /// Whether the connection is closed after the answer.
     pub(super) closes: bool,
 }
 
-/// Why there is no request.
+/// The reason why there is no request.
 #[derive(Debug)]
 pub(super) enum NoRequest {
     /// The client is gone, or has been silent for too long.
     Closed,
-    /// What came is no request that we take: this status, for this reason.
+    /// The bytes are not a supported request: the status and the reason.
     Refused(u16, &'static str),
 }
 
@@ -45,37 +45,37 @@ impl From<io::Error> for NoRequest {
 }
 
 impl HttpRequest {
-    /// The value of a header, by its name in lower case.
+    /// Returns the value of a header, by its name in lower case.
     pub(super) fn header(&self, name: &str) -> Option<&str> {
         let found = self.headers.iter().find(|(known, _)| known == name);
         found.map(|(_, value)| value.as_str())
     }
 
-    /// Whether a header that is a list has this word, in any case.
+    /// Whether a header that is a list contains this word, ignoring case.
     pub(super) fn header_has(&self, name: &str, word: &str) -> bool {
         self.header(name)
             .is_some_and(|value| value.split(',').any(|it| it.trim().eq_ignore_ascii_case(word)))
     }
 }
 
-/// The bytes of a connection that have come and were not asked for yet.
+/// The received bytes of a connection that are not yet consumed.
 #[derive(Debug, Default)]
 pub(super) struct Inbox {
     bytes: Vec<u8>,
-    /// Whether a request was waited for before.
+    /// Whether a request was awaited before.
     has_asked: bool,
 }
 
 impl Inbox {
-    /// Reads the next request. `stream` has a short read timeout, so that `is_over` is asked now and
-    /// then.
+    /// Reads the next request. `stream` has a short read timeout, so that `is_over` is polled.
     pub(super) fn next(
         &mut self,
         stream: &mut impl Read,
         is_over: impl Fn() -> bool,
     ) -> Result<HttpRequest, NoRequest> {
         let mut waits = Waits { since: Instant::now(), is_over };
-        // A client that has asked before may do so again; one that never has is let go soon.
+        // A client that has sent a request before may do so again; one that never has is disconnected
+        // sooner.
         let patience = if self.has_asked { IDLE_SECONDS_MAX } else { REQUEST_SECONDS_MAX };
         self.has_asked = true;
         while self.bytes.is_empty() {
@@ -102,7 +102,7 @@ impl Inbox {
         Ok(request)
     }
 
-    /// Whether there is something beyond the last request.
+    /// Whether there are no bytes after the last request.
     pub(super) fn is_empty(&self) -> bool {
         self.bytes.is_empty()
     }
@@ -136,7 +136,7 @@ struct Waits<F> {
     is_over: F,
 }
 
-/// Whether nothing came in time, which is no fault.
+/// Whether the error only means that nothing arrived in time.
 pub(super) fn is_timeout(error: &io::Error) -> bool {
     use io::ErrorKind::{Interrupted, TimedOut, WouldBlock};
     matches!(error.kind(), Interrupted | TimedOut | WouldBlock)
@@ -144,7 +144,7 @@ pub(super) fn is_timeout(error: &io::Error) -> bool {
 
 const HEAD_TOO_LONG: NoRequest = NoRequest::Refused(431, "the head of the request is too long");
 
-/// The request and the length of its head, if that is there to its end.
+/// Parses the request and the length of its head, if the head is complete.
 fn parse_head(bytes: &[u8]) -> Result<Option<(HttpRequest, usize)>, NoRequest> {
     const BAD: NoRequest = NoRequest::Refused(400, "that is no HTTP request");
     let mut headers = [EMPTY_HEADER; HEADER_COUNT_MAX];
@@ -189,7 +189,7 @@ fn body_length(request: &HttpRequest) -> Result<usize, NoRequest> {
     }
 }
 
-/// What the page may load: nothing but itself and our answers.
+/// What the page may load: only itself and our answers.
 const POLICY: &str = "default-src 'none'; script-src 'unsafe-inline'; style-src 'unsafe-inline'; \
                       img-src 'self' data: blob:; connect-src 'self'; base-uri 'none'; \
                       form-action 'none'; frame-ancestors 'none'";
@@ -216,7 +216,7 @@ pub(super) fn write_answer(
     if has_body {
         all.extend_from_slice(bytes);
     }
-    // In one go: the head alone would wait for an acknowledgement.
+    // In one write: the head alone would wait for an acknowledgement.
     stream.write_all(&all)?;
     stream.flush()
 }

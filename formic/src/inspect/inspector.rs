@@ -15,10 +15,10 @@ use super::server::{FRAME_WAIT, FrameWish, Link, Server, Wish};
 use super::slice::SLICE;
 use super::{Answer, Host, Request, Session, View};
 
-/// The requests that are answered when their steps have been taken.
+/// The requests that are answered once their steps have been taken.
 const TAKES_STEPS: [&str; 2] = ["/api/step", "/api/rewind"];
 
-/// A page for a running world, at an address of this machine.
+/// A page for a running world, served at a local address.
 ///
 /// ```
 /// use formic::inspect::Inspector;
@@ -49,20 +49,20 @@ pub struct Inspector {
     wishes: Receiver<Wish>,
     link: Link,
     session: Session,
-    /// For steps and for the rest of a tick that steps began: the program's own pool is not known.
+    /// Runs steps, and the rest of a tick that steps began. The program's own pool is not known here.
     pool: Arc<Pool>,
     waiting: Waiting,
-    /// When time was looked at last.
+    /// The time of the last look at the clock.
     before: Instant,
-    /// Whether the program was given leave for a tick, and is at it.
+    /// Whether the program was allowed to run a tick and has not reported it yet.
     is_in_tick: bool,
 }
 
-/// Those who are to be answered later.
+/// Requests to be answered later.
 #[derive(Debug, Default)]
 struct Waiting {
     frames: Vec<FrameWish>,
-    /// Who asked for steps that are being taken.
+    /// Clients whose requested steps are being taken.
     steps: Vec<SyncSender<Answer>>,
 }
 
@@ -72,24 +72,24 @@ impl fmt::Debug for Inspector {
     }
 }
 
-/// Ends [`Inspector::run`], from any thread.
+/// A handle that ends [`Inspector::run`] from any thread.
 #[derive(Debug, Clone)]
 pub struct Stopper(Sender<Wish>);
 
 impl Stopper {
-    /// Ends it after the tick that it is in.
+    /// Ends it after the current tick.
     pub fn stop(&self) {
-        // If it has ended already there is nothing to be told.
+        // If `run` has already ended, the message is not needed.
         drop(self.0.send(Wish::Stop));
     }
 }
 
 impl Inspector {
-    /// Serves the page at an address of this machine, such as `127.0.0.1:4747`; with the port 0 at
-    /// any that is free. It serves as long as the value lives.
+    /// Serves the page at an address of this machine, such as `127.0.0.1:4747`; port 0 chooses any free
+    /// port. The page is served until the value is dropped.
     ///
     /// # Errors
-    /// Returns an error if the address cannot be had, or is not of this machine alone.
+    /// Returns an error if the address cannot be bound, or is not a loopback address.
     pub fn bind(address: impl ToSocketAddrs) -> io::Result<Self> {
         let (sender, wishes) = channel();
         let link = Link::new(sender);
@@ -105,46 +105,46 @@ impl Inspector {
         })
     }
 
-    /// Says what a component is for; the page shows it beside the name.
+    /// Describes a component; the page shows the text beside the name.
     #[must_use]
     pub fn label<T: Component>(mut self, text: impl Into<String>) -> Self {
         self.session.labels.push((T::name(), text.into()));
         self
     }
 
-    /// Begins with the world paused.
+    /// Starts with the world paused.
     #[must_use]
     pub fn paused(mut self) -> Self {
         self.session.set_running(false);
         self
     }
 
-    /// Where the page is.
+    /// Returns the address of the page.
     #[must_use]
     pub fn address(&self) -> SocketAddr {
         self.server.address
     }
 
-    /// What ends [`run`](Self::run).
+    /// Returns a handle that ends [`run`](Self::run).
     #[must_use]
     pub fn stopper(&self) -> Stopper {
         Stopper(self.link.wishes.clone())
     }
 
-    /// Answers the page between two ticks of a program that has a loop of its own. It returns at once
-    /// while time goes by at full speed; while the world is paused, or slowed down, it returns when
-    /// the next tick is due.
+    /// Answers the page between two ticks of a program that has its own loop. It returns at once while
+    /// the world runs at full speed. While the world is paused or slowed down, it returns when the next
+    /// tick is due.
     pub fn poll(&mut self, world: &mut World, schedule: &mut Schedule) {
         let pool = Arc::clone(&self.pool);
         self.poll_host(&mut Attached { world, schedule, pool: &pool });
     }
 
-    /// The same for a program that draws a map and has keys of its own.
+    /// Like [`poll`](Self::poll), for a program that draws a map and has keys of its own.
     pub fn poll_host(&mut self, host: &mut dyn Host) {
         if std::mem::take(&mut self.is_in_tick) {
             self.session.note_tick(host);
-            // A tick that a person stepped through takes as long as the person thinks; and the
-            // program may sleep between two.
+            // The duration of a stepped tick includes the person's thinking time, and the program may
+            // sleep between two ticks.
             if !self.session.was_stepped {
                 self.session.note_tick_time(host.schedule().last_run_took());
             }
@@ -170,11 +170,11 @@ impl Inspector {
         }
     }
 
-    /// Lets a world live and answers the page until it is stopped, or `is_over` says so.
+    /// Runs a world and answers the page until it is stopped or `is_over` returns true.
     pub fn run(mut self, host: &mut dyn Host, is_over: impl Fn() -> bool) {
         self.session.take_speed_of(host);
         while !is_over() {
-            // The next tick may be seconds away, and `is_over` is asked meanwhile.
+            // The next tick may be seconds away, and `is_over` must be polled meanwhile.
             let wait = self.session.next_tick_in().map_or(FRAME_WAIT, |next| next.min(FRAME_WAIT));
             if !self.answer_wishes(host, wait) {
                 return;
@@ -183,7 +183,7 @@ impl Inspector {
             self.session.live(host, start - self.before, || is_over() || start.elapsed() >= SLICE);
             self.before = start;
             let lived = u32::try_from(self.session.ticks() - ticks).unwrap_or(u32::MAX);
-            // A tick that a person steps through takes as long as the person thinks.
+            // The duration of a stepped tick includes the person's thinking time.
             if lived > 0 && !self.session.was_stepped {
                 self.session.note_tick_time(start.elapsed() / lived);
             }
@@ -191,7 +191,7 @@ impl Inspector {
         }
     }
 
-    /// Waits so long for wishes and answers them; `false` if it is to end.
+    /// Waits up to `wait` for requests and answers them. Returns `false` if the loop must end.
     fn answer_wishes(&mut self, host: &mut dyn Host, wait: Duration) -> bool {
         let start = Instant::now();
         let until = self.waiting.frames.iter().map(|it| it.until.saturating_duration_since(start));
@@ -210,7 +210,7 @@ impl Inspector {
                     self.link.set_doing("");
                     match answer.status == 200 && TAKES_STEPS.contains(&&*request.path) {
                         true => self.waiting.steps.push(reply),
-                        // The client may have gone meanwhile.
+                        // The client may have disconnected meanwhile.
                         false => drop(reply.send(answer)),
                     }
                 }
@@ -220,8 +220,8 @@ impl Inspector {
         true
     }
 
-    /// Gives frames to the viewers for whom there is a new one, nothing to those who have waited,
-    /// and the state to those whose steps are taken.
+    /// Sends frames to viewers for whom there is a new one, nothing to those whose wait is over, and the
+    /// state to those whose steps are taken.
     fn answer_waiting(&mut self, host: &dyn Host) {
         let (now, session) = (Instant::now(), &mut self.session);
         self.waiting.frames.retain(|wish| {
@@ -249,7 +249,7 @@ fn borrowed(request: &HttpRequest) -> Request<'_> {
     }
 }
 
-/// A world and its schedule that a program lets live by itself.
+/// A world and its schedule, of a program that has its own loop.
 pub(super) struct Attached<'a> {
     pub(super) world: &'a mut World,
     schedule: &'a mut Schedule,
@@ -298,6 +298,6 @@ impl Host for Attached<'_> {
     }
 }
 
-// With `nav` it is the map of the terrain.
+// With `nav`, the view is the map of the terrain.
 #[cfg(not(feature = "nav"))]
 impl super::View for Attached<'_> {}

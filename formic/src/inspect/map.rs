@@ -1,4 +1,4 @@
-//! The map of a world that has a terrain of `nav`.
+//! The map of a world that has a `nav` terrain.
 
 use formic_ecs::{Entity, World};
 use formic_nav::{DrawOptions, PathRequest, Position, RequestStatus, Route, Terrain, debug_draw};
@@ -14,7 +14,7 @@ const WAITS: u8 = 2;
 const STUCK: u8 = 3;
 
 /// The map of a world with the resource [`Terrain`]: its regions, the agents that have a [`Position`],
-/// and their paths. It is what [`Inspector::poll`](super::Inspector::poll) shows of such a world.
+/// and their paths. [`Inspector::poll`](super::Inspector::poll) shows it for such a world.
 #[derive(Clone, Copy, Debug)]
 pub struct TerrainMap<'w> {
     world: &'w World,
@@ -22,7 +22,7 @@ pub struct TerrainMap<'w> {
 }
 
 impl<'w> TerrainMap<'w> {
-    /// The map, if the world has a terrain.
+    /// Returns the map, if the world has a terrain.
     #[must_use]
     pub fn of(world: &'w World) -> Option<Self> {
         world.resource().ok().map(|terrain| Self { world, terrain })

@@ -1,4 +1,4 @@
-//! The marks of a picture: all of them, or of very many a part.
+//! The marks of a picture: all of them, or a sample if there are very many.
 
 use std::ops::Deref;
 
@@ -6,12 +6,12 @@ use formic_ecs::Entity;
 
 use super::Mark;
 
-/// The most marks of a frame: a million bytes, and no viewer could tell more of them apart.
+/// The maximum number of marks in a frame: a million bytes, and more could not be told apart.
 const DRAWN_MAX: usize = 200_000;
 
-/// What a [`View`](super::View) adds a mark to for each agent.
+/// A collector to which a [`View`](super::View) adds a mark for each agent.
 ///
-/// For a frame of the page it keeps 200,000 at most. Of more agents it takes every second, fourth or
+/// For a frame of the page it keeps at most 200,000. Of more agents it keeps every second, fourth or
 /// eighth, the same ones from frame to frame, and those that viewers have chosen.
 ///
 /// ```
@@ -27,15 +27,15 @@ const DRAWN_MAX: usize = 200_000;
 pub struct Marks {
     list: Vec<Mark>,
     most: usize,
-    /// One of so many is kept: a power of two.
+    /// One mark in this many is kept; a power of two.
     each: u32,
-    /// The last place of those that are kept.
+    /// The largest hashed index that is kept.
     last: u32,
-    /// Those that are kept in any case.
+    /// Entities whose marks are always kept.
     chosen: Vec<Entity>,
 }
 
-/// Keeps all.
+/// Keeps all marks.
 impl Default for Marks {
     fn default() -> Self {
         Self { list: Vec::new(), most: usize::MAX, each: 1, last: u32::MAX, chosen: Vec::new() }
@@ -51,12 +51,12 @@ impl Deref for Marks {
 }
 
 impl Marks {
-    /// Keeps so many as fit into a frame.
+    /// Creates a collector that keeps as many marks as fit into a frame.
     pub(super) fn of_frame() -> Self {
         Self { most: DRAWN_MAX, ..Self::default() }
     }
 
-    /// Begins the next frame, in which these are kept in any case.
+    /// Begins the next frame, in which the marks of `chosen` are always kept.
     pub(super) fn begin(&mut self, chosen: &[Entity]) {
         if self.each > 1 && self.list.len() < self.most / 4 {
             self.keep_one_of(self.each / 2);
@@ -70,22 +70,22 @@ impl Marks {
         (self.each, self.last) = (each, u32::MAX / each);
     }
 
-    /// Whether these were kept in any case, or all were.
+    /// Whether the marks of `chosen` are always kept, or all marks are.
     pub(super) fn are_for(&self, chosen: &[Entity]) -> bool {
         self.each == 1 || self.chosen == chosen
     }
 
-    /// One of how many agents is kept.
+    /// Returns `n` if one mark in `n` is kept.
     pub(super) fn each(&self) -> u32 {
         self.each
     }
 
-    /// Whether the mark of an entity would be kept. A view of very many agents asks before it works out what
-    /// the mark looks like.
+    /// Whether the mark of an entity would be kept. A view of very many agents asks this before it
+    /// computes a mark.
     #[must_use]
     #[inline]
     pub fn wants(&self, entity: Entity) -> bool {
-        // Spread evenly, also where only every fourth entity is an agent.
+        // Hashing spreads the sample evenly, even if only every fourth entity is an agent.
         let place = entity.index().wrapping_mul(0x9E37_79B9);
         place <= self.last || self.chosen.contains(&entity)
     }
@@ -119,7 +119,7 @@ mod tests {
     fn of_very_many_an_even_part_is_kept_and_the_chosen_ones() {
         let mut world = World::new();
         let entities = world.spawn_batch((0..400_000).map(|_| ()));
-        // Those between are no agents.
+        // The entities between are not agents.
         let agents: Vec<Entity> = entities.iter().copied().step_by(4).collect();
         let mut marks = Marks { most: 20_000, ..Marks::default() };
         let draw = |marks: &mut Marks, agents: &[Entity], chosen: &[Entity]| {
@@ -140,7 +140,7 @@ mod tests {
         let with_chosen = draw(&mut marks, &agents, &[hidden]);
         assert_eq!(with_chosen.len(), drawn.len() + 1, "the same ones, and the chosen one");
         assert!(with_chosen.contains(&hidden));
-        // Of few all are drawn, by and by.
+        // If there are few, all are drawn after a few frames.
         for each in [4, 2, 1] {
             draw(&mut marks, &agents[..1_000], &[]);
             assert_eq!(marks.each(), each * 2);

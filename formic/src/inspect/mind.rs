@@ -1,10 +1,10 @@
-//! The last decisions of an agent's minds, in numbers, for the page to draw.
+//! The last decisions of an agent's decision engines, in numbers for the page to draw.
 
 use formic_ai::explain::{Candidate, Decision, DecisionLog, Engine, Verdict};
 use formic_ecs::{Entity, World};
 use serde_json::{Value, json};
 
-/// The last decision of each mind of an agent; none if they are not written down.
+/// Returns the last decision of each decision engine of an agent; none if they are not logged.
 pub(super) fn minds(world: &World, agent: Entity) -> Vec<Value> {
     let Ok(log) = world.resource::<DecisionLog>() else { return Vec::new() };
     let decisions = log.decisions(agent);
@@ -25,7 +25,7 @@ pub(super) fn minds(world: &World, agent: Entity) -> Vec<Value> {
     minds
 }
 
-/// The decision whose plan the last one goes on with, and the step that it is at.
+/// Returns the decision whose plan the last one continues, and the current step of the plan.
 fn plan_of<'a>(before: &'a [Decision], last: &Decision) -> Option<(&'a Decision, usize)> {
     let is_planned = |it: &&Decision| it.by == last.by && it.plan.is_some();
     let decision = before.iter().rfind(is_planned).filter(|_| last.engine == Engine::Planner)?;
@@ -92,8 +92,7 @@ fn engine_name(engine: Engine) -> &'static str {
     }
 }
 
-/// Whether a candidate is the active part, one that was asked, or one that was not to be had; and in
-/// words.
+/// Returns the style in which the page shows a verdict (active, good, bad or plain), and its description.
 fn verdict(verdict: &Verdict) -> (&'static str, String) {
     match verdict {
         Verdict::Chosen => ("active", "chosen".to_owned()),

@@ -1,14 +1,14 @@
 //! A page for any running world: `http://127.0.0.1:4747/`.
 //!
-//! Three lines attach it; see [`Inspector`]. The page lists entities and finds them by components,
-//! values and names, shows components as fields, which can be edited while the world is paused, says
-//! which systems ran and why others did not, and why an agent does what it does. It pauses the world,
-//! steps through its ticks and systems, and lets it run at any speed.
+//! Three lines attach it; see [`Inspector`]. The page lists entities and finds them by components, values
+//! and names. It shows components as fields, which can be edited while the world is paused. It says which
+//! systems ran and why others did not, and why an agent does what it does. It pauses the world, steps
+//! through its ticks and systems, and runs it at any speed.
 //!
-//! It listens to this machine alone, and takes no request that comes from a page of elsewhere.
+//! It listens only to this machine, and refuses requests that come from pages of other sites.
 //!
-//! A world with the resource `Terrain` of `nav` has a map as well: regions, agents, and their paths. A
-//! program that has a map of its own to draw, or keys for its player, implements [`View`] and [`Host`].
+//! A world with the resource `Terrain` of `nav` has a map as well, with regions, agents and their paths.
+//! A program that draws a map of its own, or has keys for its player, implements [`View`] and [`Host`].
 
 mod advice;
 mod answer;

@@ -1,4 +1,4 @@
-//! Entities as people name them.
+//! Entity names as people write them.
 
 use std::fmt;
 use std::num::NonZeroU32;
@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use formic_ecs::Entity;
 
-/// An entity by its number: `12`, or `12v3` where it matters which of those that had the number.
+/// An entity by its number: `12`, or `12v3` to select one of the entities that have had the number.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct EntityName {
     /// The number.
@@ -16,14 +16,14 @@ pub struct EntityName {
 }
 
 impl EntityName {
-    /// Whether an entity is the one that is meant, or one of those.
+    /// Whether the name refers to this entity.
     #[must_use]
     pub fn is_of(self, entity: Entity) -> bool {
         let is_it = |generation: NonZeroU32| generation.get() == entity.generation();
         self.index == entity.index() && self.generation.is_none_or(is_it)
     }
 
-    /// The handle, if the name has a generation.
+    /// Returns the handle, if the name has a generation.
     #[must_use]
     pub fn handle(self) -> Option<Entity> {
         Entity::from_bits(u64::from(self.generation?.get()) << 32 | u64::from(self.index))

@@ -1,4 +1,4 @@
-//! The query box: which entities have these components with these values, and why one has not.
+//! The query box: which entities have these components with these values, and why another does not match.
 //!
 //! ```text
 //!   Position, Hunger > 0.7, without Asleep      components, values and what must not be there
@@ -17,20 +17,21 @@ use formic_ecs::{Archetype, ComponentId, Entity, World};
 use super::scene::short_name;
 use super::{EntityName, NoView, View};
 
-/// A query that was read.
+/// A parsed query.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Terms(Vec<Term>);
 
-/// The most bytes of a query.
+/// The maximum length of a query, in bytes.
 const QUERY_BYTES_MAX: usize = 1_000;
-/// The most terms: each is looked at for thousands of entities.
+/// The maximum number of terms: each is checked for thousands of entities.
 const TERMS_MAX: usize = 16;
 
-/// How many choices are named where another one is asked for, and of how many agents.
+/// The number of choices listed if the query names an unknown one, and the number of agents they are
+/// taken from.
 const CHOICES_TOLD: usize = 12;
 const AGENTS_TOLD: usize = 64;
 
-/// How many values are looked at to learn which fields there are: types of one name may differ.
+/// The number of values inspected to learn which fields exist: types with the same name may differ.
 const FIELDS_OF_MAX: usize = 16;
 
 #[derive(Debug, Clone, PartialEq)]
@@ -49,7 +50,7 @@ enum Term {
     Chooses(String),
 }
 
-/// The components of a name: several modules may have one each.
+/// The components with a name: several modules may have one each.
 #[derive(Debug, Clone, PartialEq)]
 struct Named {
     name: String,
@@ -66,7 +67,7 @@ enum Compare {
     NotEqual,
 }
 
-/// The signs, a longer one before those that it begins with.
+/// The comparison signs, each before any that is its prefix.
 const SIGNS: [(&str, Compare); 6] = [
     ("<=", Compare::LessOrEqual),
     (">=", Compare::MoreOrEqual),
@@ -77,7 +78,7 @@ const SIGNS: [(&str, Compare); 6] = [
 ];
 
 impl Terms {
-    /// Reads a query. An empty one matches every entity.
+    /// Parses a query. An empty one matches every entity.
     pub(super) fn parse(text: &str, world: &World) -> Result<Self, String> {
         if text.len() > QUERY_BYTES_MAX {
             return Err(format!("a query has at most {QUERY_BYTES_MAX} letters"));
@@ -98,12 +99,12 @@ impl Terms {
         Ok(Self(terms))
     }
 
-    /// Whether there are no terms: every entity matches.
+    /// Whether there are no terms, so that every entity matches.
     pub(super) fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
 
-    /// The entity that a term names, if one does and it is alive.
+    /// Returns the entity that a term names, if it is alive.
     pub(super) fn named(&self, world: &World) -> Option<Entity> {
         let (number, index) = self.number()?;
         let entity = world.entity_at(index)?;
@@ -115,7 +116,7 @@ impl Terms {
         self.number().is_some()
     }
 
-    /// The first term that names an entity, with the index that it names.
+    /// Returns the first term that names an entity, and the index that it names.
     fn number(&self) -> Option<(&Term, u32)> {
         self.0.iter().find_map(|term| match term {
             Term::Called(name) => Some((term, name.index)),
@@ -123,15 +124,15 @@ impl Terms {
         })
     }
 
-    /// How long it takes to look at all entities that may match, in looks at an entity for its
-    /// components alone.
+    /// Returns the cost of checking all entities that may match, in units of one check of an entity's
+    /// components.
     pub(super) fn cost(&self, world: &World) -> usize {
         let candidates = world.archetypes().iter().filter(|it| self.may_match(it));
         let looks: usize = self.0.iter().map(Term::cost).sum();
         candidates.map(Archetype::len).sum::<usize>() * looks.max(1)
     }
 
-    /// The choice that a term asks for: only those of agents that are watched are known.
+    /// Returns the choice that a term asks for. Choices are known only for watched agents.
     pub(super) fn choice(&self) -> Option<&str> {
         self.0.iter().find_map(|term| match term {
             Term::Chooses(what) => Some(&**what),
@@ -139,7 +140,7 @@ impl Terms {
         })
     }
 
-    /// For each term, in words, why the entity does not match it, or `None` if it does.
+    /// For each term, returns in words why the entity does not match it, or `None` if it does.
     pub(super) fn reasons(
         &self,
         world: &World,
@@ -149,9 +150,9 @@ impl Terms {
         self.0.iter().map(|term| (term.to_string(), term.fault(world, view, entity))).collect()
     }
 
-    /// The entities that may match, from the one that comes after so many of all: those of archetypes
-    /// that lack a component are passed over together, and so are all but the one that a term
-    /// names. With each comes how many of all lie before it.
+    /// Returns the entities that may match, beginning at the position `after` in the list of all
+    /// entities. Archetypes that lack a component are skipped as a whole, and so are all entities but the
+    /// one that a term names. Each entity comes with the number of entities before it in the list.
     pub(super) fn candidates<'w>(
         &self,
         world: &'w World,
@@ -194,7 +195,7 @@ fn entities_of(archetype: &Archetype) -> impl Iterator<Item = Entity> {
     (0..archetype.chunk_count()).flat_map(|chunk| archetype.entities(chunk).iter().copied())
 }
 
-/// The terms between the commas that are not between quotation marks.
+/// Splits a query at the commas that are not between quotation marks.
 fn split(text: &str) -> Result<Vec<&str>, String> {
     let mut is_quoted = false;
     let parts = text.split(|letter| {
@@ -246,7 +247,7 @@ impl Term {
                 _ => format!("{with} is no number, and {sign} compares numbers"),
             });
         }
-        // A component's path may have no dot, so the last one is in front of a field.
+        // A component's path may contain no dot, so the last dot precedes a field.
         let (of, field) = match left.rsplit_once('.') {
             Some((of, field)) if Named::find(left, world).is_err() => (of, Some(field.to_owned())),
             _ => (left, None),
@@ -273,7 +274,7 @@ impl Term {
         }
     }
 
-    /// How long it takes to look whether an entity matches: its values are written as text for it.
+    /// Returns the cost of checking one entity, for which its values are formatted as text.
     fn cost(&self) -> usize {
         match self {
             Self::With(_) | Self::Without(_) | Self::Called(_) => 1,
@@ -282,7 +283,7 @@ impl Term {
         }
     }
 
-    /// Why an entity does not match.
+    /// Returns why an entity does not match, or `None` if it does.
     fn fault(&self, world: &World, view: &dyn View, entity: Entity) -> Option<String> {
         match self {
             Self::With(named) => named.absence(world, entity),
@@ -324,7 +325,8 @@ impl Named {
         }
     }
 
-    /// That a field may be there: some value has it, or none says what there is instead.
+    /// Checks that a field may exist. Returns an error only if the inspected values have named fields and
+    /// none is `field`.
     fn check_field(&self, field: &str, world: &World) -> Result<(), String> {
         let mut known = Vec::new();
         let archetypes = world.archetypes().iter().filter(|it| self.is_in(it));
@@ -332,7 +334,7 @@ impl Named {
         let rows = entities.flat_map(|it| self.of(world, it).map(move |id| (it, id)));
         for (entity, id) in rows.take(FIELDS_OF_MAX) {
             for it in world.by_id().fields(entity, id).unwrap_or_default() {
-                // The fields of an enum are those of a variant, and others may come.
+                // The fields of an enum are those of its current variant, so others may occur.
                 if it.name.eq_ignore_ascii_case(field) || it.name == "variant" {
                     return Ok(());
                 }
@@ -347,17 +349,17 @@ impl Named {
         }
     }
 
-    /// Whether entities of an archetype have the component.
+    /// Whether the entities of an archetype have the component.
     fn is_in(&self, archetype: &Archetype) -> bool {
         self.ids.iter().any(|&id| archetype.components().contains(id))
     }
 
-    /// Those of the components that an entity has.
+    /// Returns those of the components that an entity has.
     fn of(&self, world: &World, entity: Entity) -> impl Iterator<Item = ComponentId> {
         self.ids.iter().copied().filter(move |&id| world.by_id().has(entity, id))
     }
 
-    /// Why an entity is not among those that have the component, if it is not.
+    /// Returns why an entity does not have the component, or `None` if it does.
     fn absence(&self, world: &World, entity: Entity) -> Option<String> {
         let mut own = self.of(world, entity).peekable();
         if own.peek().is_none() {
@@ -423,14 +425,14 @@ impl Compare {
     }
 }
 
-/// Why the last choice of an entity is another one.
+/// Returns why the last choice of an entity is not this one, or `None` if it is.
 fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
     let log = world.resource::<DecisionLog>().ok().filter(|log| log.is_watched(entity));
     let Some(log) = log else {
         return Some("Its decisions are not written down: it is not watched.".to_owned());
     };
     let decisions = log.decisions(entity);
-    // Several minds of one agent may decide in one tick.
+    // Several decision engines of one agent may decide in the same tick.
     let last = decisions.last().map(|last| last.tick);
     let candidates =
         decisions.iter().filter(|it| Some(it.tick) == last).flat_map(|it| &it.candidates);
@@ -442,14 +444,14 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
     })
 }
 
-/// Whether the name of a choice begins with these words, which are in small letters.
+/// Whether the name of a choice begins with these words, which are in lower case.
 fn is_choice(name: &str, what: &str) -> bool {
     let name = name.to_lowercase();
     name.strip_prefix(what).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric))
 }
 
-/// What there is to say of a choice that is waited for and that no agent was seen to have: what is known
-/// instead. Nothing while it is among what was decided on.
+/// Returns a hint for a choice that is waited for and that no agent has had so far: the choices that are
+/// known. Returns `None` while the choice is among those that were decided on.
 pub(super) fn unknown_choice(world: &World, agent: Entity, what: &str) -> Option<String> {
     let mut known: Vec<Label> = match (world.get::<Body>(agent), world.resource::<ActionNames>()) {
         (Ok(body), Ok(names)) => (0..).map_while(|action| names.name(body, action)).collect(),
@@ -473,7 +475,7 @@ pub(super) fn unknown_choice(world: &World, agent: Entity, what: &str) -> Option
     })
 }
 
-/// Whether any name of a component or text of a value is among those that are looked for.
+/// Whether `is_it` accepts the name of a component or the text of a value.
 fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool {
     components(world, entity).iter().any(|&id| {
         let name = world.component_info(id).map(|info| short_name(info.name()));
@@ -483,7 +485,7 @@ fn any_text(world: &World, entity: Entity, is_it: impl Fn(&str) -> bool) -> bool
     })
 }
 
-/// The components of an entity; none if it is gone.
+/// Returns the components of an entity; none if it is despawned.
 pub(super) fn components(world: &World, entity: Entity) -> &[ComponentId] {
     match world.place_of(entity) {
         Ok(place) => world.archetypes()[place.archetype.index()].components().ids(),
@@ -675,7 +677,7 @@ mod tests {
         assert_eq!(candidates("without Position", 599_999)[1..], [(600_000, hold)]);
         let all: Vec<_> = candidates("", 7).into_iter().map(|(before, _)| before).collect();
         assert_eq!(all, [7, 8, 9]);
-        // Its fields are known, far behind as it is.
+        // Its fields are known, although it is far down the list.
         let error = Terms::parse("Hold.barels > 1", &world).expect_err("it has no such field");
         assert!(error.contains("barrels"), "{error}");
     }

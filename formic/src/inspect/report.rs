@@ -1,4 +1,4 @@
-//! The session in JSON: how things are, what there is, and what ran when.
+//! The session in JSON: its state, its contents, and what ran when.
 
 use formic_ecs::Archetype;
 use formic_jobs::{Delay, Explanation, Reason, Schedule, Span, Step};
@@ -9,10 +9,11 @@ use super::scene::short_name;
 use super::session::Told;
 use super::{Answer, Host, Session, Touch, View};
 
-/// How many bars a histogram of chunks has.
+/// The number of bars of a chunk histogram.
 const BARS: usize = 10;
 
-/// The most entities whose state is hashed for every answer; that of more is, if it is asked for.
+/// The maximum number of entities whose state is hashed for every answer. For more, the hash is computed
+/// on request.
 const HASHED_MAX: usize = 50_000;
 
 impl Session {
@@ -43,9 +44,9 @@ impl Session {
         Answer::json(&state)
     }
 
-    /// The hash of the state as it is now, where that takes some milliseconds or is known.
+    /// Returns the hash of the current state, if it is known or takes only some milliseconds.
     fn known_hash(&mut self, host: &dyn Host) -> Option<u64> {
-        // While time goes by no reader could compare it with anything.
+        // While the world runs, the hash could not be compared with anything.
         if self.is_running {
             return None;
         }
@@ -58,7 +59,7 @@ impl Session {
         *self.told().hash.get_or_insert_with(|| host.state_hash())
     }
 
-    /// What was worked out of the world as it is now.
+    /// Returns the values computed for the current version of the world.
     fn told(&mut self) -> &mut Told {
         if self.told.version != self.version {
             self.told = Told { version: self.version, ..Told::default() };
@@ -66,7 +67,7 @@ impl Session {
         &mut self.told
     }
 
-    /// The hash of a state of any size: all viewers wait for it.
+    /// Answers with the hash of a state of any size, for which all viewers wait.
     pub(super) fn hash(&mut self, host: &dyn Host) -> Answer {
         if self.is_running {
             return Answer::error(409, "pause the world first: the hash is that of one tick");
@@ -75,7 +76,7 @@ impl Session {
         Answer::json(&json!({ "tick": self.ticks, "state_hash": hash_text(hash) }))
     }
 
-    /// What is known of more than one tick, and what is waited for.
+    /// Answers with the data about more than one tick, and with what is waited for.
     pub(super) fn time(&self, host: &dyn Host) -> Answer {
         Answer::json(&json!({
             "tick": self.ticks,
@@ -85,9 +86,9 @@ impl Session {
         }))
     }
 
-    /// The host's own check of its world.
+    /// Runs the host's own check of its world.
     pub(super) fn check(host: &dyn Host) -> Answer {
-        // The sums need not come out before a tick is over.
+        // Invariants need not hold before a tick has ended.
         let check = match host.schedule().is_stepping() {
             true => Err("a tick has begun, and has not ended".to_owned()),
             false => host.check(),
@@ -158,12 +159,12 @@ impl Session {
     }
 }
 
-/// Sixteen digits.
+/// Formats a hash as sixteen digits.
 fn hash_text(hash: u64) -> String {
     format!("{hash:016x}")
 }
 
-/// Takes out the time in which no system ran: a person who steps through a tick thinks in between.
+/// Removes the time in which no system ran, in which a person thinks between two steps.
 fn close_gaps(spans: &mut [Span]) {
     spans.sort_by_key(|span| span.from_ns);
     let (mut waited, mut end) = (0, 0);
@@ -175,7 +176,8 @@ fn close_gaps(spans: &mut [Span]) {
     }
 }
 
-/// How many chunks are how full, by tenths; a chunk is in the first bar up to a tenth.
+/// Counts the chunks by how full they are, in tenths. The first bar counts chunks that are at most a
+/// tenth full.
 fn histogram(archetype: &Archetype) -> [usize; BARS] {
     let mut bars = [0; BARS];
     for chunk in 0..archetype.chunk_count() {
@@ -225,7 +227,7 @@ fn scene_json(view: &dyn View) -> Value {
     })
 }
 
-/// What systems are called: without their paths, but for as much of these as tells two apart.
+/// Returns the names of systems without their paths, except for the part that distinguishes two of them.
 pub(super) fn system_names(schedule: &Schedule) -> Vec<String> {
     let paths = schedule.system_names();
     let short: Vec<String> = paths.iter().map(|path| short_name(path)).collect();
@@ -238,13 +240,13 @@ pub(super) fn system_names(schedule: &Schedule) -> Vec<String> {
     paths.iter().zip(&short).map(named).collect()
 }
 
-/// What became of a system, without its name in front.
+/// Describes what happened to a system, without its name in front.
 fn verdict(known: &Explanation) -> String {
     let nameless = Explanation { system: String::new(), ..known.clone() };
     short_name(nameless.to_string().trim_start())
 }
 
-/// What the next step would be, in words.
+/// Describes the next step.
 fn next_step(schedule: &Schedule) -> String {
     match schedule.next_step() {
         Some(Step::System(system)) => system_names(schedule)[system].clone(),
@@ -271,7 +273,7 @@ fn span_json(span: &Span, names: &[String]) -> Value {
     })
 }
 
-/// Nanoseconds in microseconds.
+/// Converts nanoseconds to microseconds.
 #[expect(clippy::cast_precision_loss, reason = "a run takes less than a hundred days")]
 fn micros(ns: u64) -> f64 {
     ns as f64 / 1e3

@@ -10,21 +10,21 @@ use serde_json::json;
 use super::entity::found;
 use super::{Answer, EntityName, Host, Known, Session};
 
-/// A request, as HTTP has it.
+/// A request, as in HTTP.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Request<'a> {
     /// Whether it may change something: POST rather than GET.
     pub is_post: bool,
     /// The path, without parameters.
     pub path: &'a str,
-    /// What stands behind the question mark; empty if there is none.
+    /// The part after the question mark; empty if there is none.
     pub query: &'a str,
     /// The body; empty if there is none.
     pub body: &'a [u8],
 }
 
 impl Request<'_> {
-    /// Reads the body and answers by it; with an error if it is something else.
+    /// Parses the body and passes it to `answer`. If it does not parse, returns an error answer.
     pub fn reply<'b, T: Deserialize<'b>>(&'b self, answer: impl FnOnce(T) -> Answer) -> Answer {
         match serde_json::from_slice(self.body) {
             Ok(wish) => answer(wish),
@@ -32,7 +32,7 @@ impl Request<'_> {
         }
     }
 
-    /// The value of a parameter: of `b` in `a=1&b=2`.
+    /// Returns the value of a parameter: that of `b` in `a=1&b=2`.
     #[must_use]
     pub fn parameter(&self, name: &str) -> Option<&str> {
         let mut pairs = self.query.split('&').filter_map(|pair| pair.split_once('='));
@@ -40,16 +40,16 @@ impl Request<'_> {
     }
 }
 
-/// What to do with time.
+/// A change of the world's speed.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Run {
     running: Option<bool>,
-    /// Ticks a second; 0 for as many as there is time for.
+    /// Ticks per second; 0 for as many as there is time for.
     speed: Option<f32>,
 }
 
-/// A step of one kind, several times.
+/// A number of steps of one kind.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct TakeSteps {
@@ -69,14 +69,14 @@ fn one() -> u64 {
     1
 }
 
-/// A place that was clicked, and how far from it an agent may be.
+/// A clicked place, and how far from it an agent may be.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 pub(super) struct Pick {
     x: f32,
     y: f32,
     pub(super) reach: f32,
-    /// Which of several at one place it is to be: the index of its entity.
+    /// Selects one of several agents at one place, by the index of its entity.
     pub(super) index: Option<u32>,
 }
 
@@ -102,7 +102,7 @@ struct Focus {
 }
 
 impl Session {
-    /// Answers a request. Whatever it is, the session goes on.
+    /// Answers a request. The session goes on, whatever the request is.
     pub fn answer(&mut self, host: &mut dyn Host, request: &Request<'_>) -> Answer {
         match (request.path, request.is_post) {
             ("/api/state", false) => self.state(host),
@@ -157,12 +157,12 @@ impl Session {
         self.state(host)
     }
 
-    /// Notes that steps are to be taken; [`live`](Self::live) takes them.
+    /// Records steps to be taken by [`live`](Self::live).
     fn take_steps(&mut self, host: &dyn Host, steps: &TakeSteps) -> Answer {
         if !(1..=Self::STEPS_MAX).contains(&steps.count) {
             return Answer::error(400, "count is a number from 1 to 100,000");
         }
-        // On top of those that were asked for and are not taken yet.
+        // Added to requested steps that are not taken yet.
         let mut due = mem::take(&mut self.steps);
         let more = match steps.what {
             StepKind::Tick => &mut due.ticks,
@@ -226,7 +226,7 @@ impl Session {
         }
     }
 
-    /// One frame for a client without a socket.
+    /// Answers with one frame, for a client without a socket.
     fn one_frame(&mut self, host: &dyn Host, request: &Request<'_>) -> Answer {
         let number =
             |name: &str| request.parameter(name).and_then(|text| text.parse().ok()).unwrap_or(0);
@@ -237,7 +237,7 @@ impl Session {
     }
 }
 
-/// Every path, for telling a wrong method from a wrong path.
+/// Every path, to distinguish a wrong method from a wrong path.
 const PATHS: [&str; 20] = [
     "/api/state",
     "/api/archetypes",
@@ -261,12 +261,12 @@ const PATHS: [&str; 20] = [
     "/api/cheat",
 ];
 
-/// An entity as the page knows it: JSON numbers have 53 bits.
+/// Formats an entity for the page as a string, because JSON numbers have 53 bits.
 pub(super) fn entity_text(entity: Entity) -> String {
     entity.to_bits().to_string()
 }
 
-/// The entity of such a text, or of one as an [`Entity`] is written: `12v3`.
+/// Parses the entity of such a text, or of the display form of an [`Entity`]: `12v3`.
 pub(super) fn entity_of(text: &str) -> Option<Entity> {
     match text.parse() {
         Ok(bits) => Entity::from_bits(bits),

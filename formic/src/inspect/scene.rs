@@ -1,4 +1,4 @@
-//! The parts of a picture that moves: ground, landmarks, marks, and what they mean.
+//! The parts of a picture: ground, landmarks, marks and their meanings.
 
 use formic_ecs::Entity;
 use glam::Vec2;
@@ -8,144 +8,144 @@ use glam::Vec2;
 pub struct Colour(pub [u8; 3]);
 
 impl Colour {
-    /// No light at all.
+    /// Black.
     pub const BLACK: Self = Self([0, 0, 0]);
-    /// All light; keep it for agents.
+    /// White; keep it for agents.
     pub const WHITE: Self = Self([255, 255, 255]);
-    /// Full red, for things gone wrong.
+    /// Full red, for errors.
     pub const RED: Self = Self([255, 0, 0]);
-    /// Dark grey, for what cannot be walked on.
+    /// Dark grey, for cells that cannot be walked on.
     pub const ROCK: Self = Self([30, 28, 34]);
 }
 
-/// What does not change while a world lives.
+/// The part of a picture that does not change while a world runs.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Scene {
-    /// Width and height of the world, in its own units.
+    /// The width and height of the world, in its own units.
     pub size: Vec2,
-    /// What one unit is called: "cell", "metre".
+    /// The name of one unit: "cell", "metre".
     pub unit: &'static str,
-    /// How many ticks a second of the world has; 0 where the program has its own pace.
+    /// The ticks per second of the world; 0 if the program sets its own pace.
     pub ticks_per_second: f32,
-    /// How large a mark is, in units.
+    /// The radius of a mark, in units.
     pub mark_radius: f32,
-    /// What the numbers of marks mean.
+    /// The kinds that marks refer to by number.
     pub kinds: Vec<Kind>,
 }
 
 /// The axes of a map.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Axes {
-    /// What goes to the right, and what goes down, or up.
+    /// The names of the horizontal and the vertical axis.
     pub names: [&'static str; 2],
-    /// Whether the second one is zero at the lower edge, and not at the upper one.
+    /// Whether the vertical axis has its zero at the lower edge instead of the upper one.
     pub is_upwards: bool,
 }
 
-/// One kind of agent, or one thing that agents do: a line of the legend.
+/// A line of the legend: a kind of agent, or an activity of agents.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
-    /// What it is called, in a word or two.
+    /// The name, in a word or two.
     pub name: &'static str,
-    /// What it looks like.
+    /// The colour of its marks.
     pub colour: Colour,
-    /// The letter that it is drawn as; a disc where there is none.
+    /// The letter that it is drawn as; a disc if there is none.
     pub letter: Option<char>,
-    /// Whether it only lies about, so that a click prefers any agent to it.
+    /// Whether it is an inanimate thing, so that a click prefers any agent to it.
     pub is_thing: bool,
 }
 
 impl Kind {
-    /// A kind that is drawn as a disc.
+    /// Creates a kind that is drawn as a disc.
     #[must_use]
     pub const fn new(name: &'static str, colour: Colour) -> Self {
         Self { name, colour, letter: None, is_thing: false }
     }
 
-    /// A kind that is drawn as a letter, which is told apart without its colour.
+    /// Creates a kind that is drawn as a letter, which can be recognised without its colour.
     #[must_use]
     pub const fn letter(name: &'static str, colour: Colour, letter: char) -> Self {
         Self { letter: Some(letter), ..Self::new(name, colour) }
     }
 
-    /// A kind of things that lie about.
+    /// Creates a kind of inanimate things.
     #[must_use]
     pub const fn thing(name: &'static str, colour: Colour) -> Self {
         Self { is_thing: true, ..Self::new(name, colour) }
     }
 }
 
-/// Where an agent is, and of what kind.
+/// The position and the kind of an agent.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Mark {
     /// The agent.
     pub entity: Entity,
-    /// Its place.
+    /// The position.
     pub at: Vec2,
-    /// Its place in [`Scene::kinds`].
+    /// The index into [`Scene::kinds`].
     pub kind: u8,
-    /// Which of the worlds it lives in, where a demo has several; 0 otherwise.
+    /// The world that it lives in, for a demo with several; 0 otherwise.
     pub world: u8,
 }
 
-/// What agents stand on: tiles, landmarks, or both.
+/// The ground under the agents: tiles, landmarks, or both.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub struct Ground {
-    /// The number of tiles in a row; 0 where there are none.
+    /// The number of tiles in a row; 0 if there are none.
     pub columns: u16,
     /// The number of rows.
     pub rows: u16,
-    /// Colours of tiles; the first one is that of the background.
+    /// The colours of the tiles; the first one is the background.
     pub palette: Vec<Colour>,
-    /// For each tile, row by row from the top left, its place in the palette.
+    /// For each tile, row by row from the top left, its index into the palette.
     pub tiles: Vec<u8>,
-    /// What stands out.
+    /// Named discs.
     pub landmarks: Vec<Landmark>,
 }
 
 /// A disc with a name.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Landmark {
-    /// Its middle.
+    /// The centre.
     pub at: Vec2,
-    /// Half its width, in units.
+    /// The radius, in units.
     pub radius: f32,
-    /// Its colour.
+    /// The colour.
     pub colour: Colour,
-    /// What is written there.
+    /// The name written there.
     pub label: String,
 }
 
-/// Something that a viewer may do to the world.
+/// An action by which a viewer may change the world.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Cheat {
-    /// What it is called in requests: one word.
+    /// The name in requests: one word.
     pub name: &'static str,
-    /// What the button says.
+    /// The text of the button.
     pub label: &'static str,
-    /// The key that does it, as browsers call it: "d", or `ArrowLeft`.
+    /// The key that triggers it, as browsers name it: "d", or `ArrowLeft`.
     pub key: &'static str,
-    /// Where it is done.
+    /// Where it is applied.
     pub touch: Touch,
 }
 
-/// Where a [`Cheat`] is done.
+/// The part of the map to which a [`Cheat`] is applied.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Touch {
-    /// Nowhere in particular: pressing its button is all.
+    /// No place: pressing the button is enough.
     None,
-    /// Where the mouse is clicked.
+    /// The place where the mouse is clicked.
     Place,
-    /// The same, and it goes on while the mouse is dragged, as digging does.
+    /// Each place over which the mouse is clicked or dragged, as in digging.
     Brush,
 }
 
-/// The last part of a type's path, that of each parameter too: `action::Queue<world::Imp>` is
-/// `Queue<Imp>`. A closure is named by the function that it is in.
+/// Returns the last segment of a type's path, and of each type parameter's: `action::Queue<world::Imp>`
+/// becomes `Queue<Imp>`. A closure gets the name of the function that contains it.
 #[must_use]
 pub fn short_name(path: &str) -> String {
     let mut short = String::new();
-    // A turbofish is no part of a path.
+    // A turbofish is not part of a path.
     let path = path.replace("::<", "<");
     for part in path.split_inclusive(['<', '>', ',', ' ', '(', ')', '&']) {
         let named = part.trim_end_matches("::{{closure}}");
@@ -157,7 +157,7 @@ pub fn short_name(path: &str) -> String {
     short
 }
 
-/// A count with its thousands apart: `1,234,567`.
+/// Formats a count with thousands separators: `1,234,567`.
 #[must_use]
 pub fn grouped(count: u64) -> String {
     let digits = count.to_string();

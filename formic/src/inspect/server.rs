@@ -1,5 +1,5 @@
-//! The sockets: one thread that lets clients in, one for each client, and the wishes that they have
-//! of the thread that owns the world.
+//! The sockets: one thread that accepts clients, one thread per client, and the messages that they send
+//! to the thread that owns the world.
 //!
 //! ```text
 //!   browser ──HTTP──> connection ──┐
@@ -7,7 +7,8 @@
 //!   curl ────HTTP───> connection ──┘
 //! ```
 //!
-//! A client that reads slowly holds up only itself, and one that says nothing gives way to the next.
+//! A client that reads slowly delays only itself. A silent client is disconnected to make room for a new
+//! one.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -24,14 +25,14 @@ use super::{Answer, Frame, connection};
 
 /// How long a viewer waits for a frame that differs from the one it has.
 pub(super) const FRAME_WAIT: Duration = Duration::from_millis(250);
-/// How long a request waits for its answer: a tick of two million takes some tenths of a second.
+/// How long a request waits for its answer: a tick of two million agents takes some tenths of a second.
 pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(120);
-/// How long until a request is asked again that is not at its end.
+/// The delay before an unfinished request is repeated.
 const ASK_AGAIN: Duration = Duration::from_millis(10);
-/// The most clients at a time: a browser has six connections or so for each page.
+/// The maximum number of clients at a time: a browser opens about six connections per page.
 const CLIENTS_MAX: usize = 64;
 
-/// What a connection wants of the world's owner.
+/// A message from a connection to the world's owner.
 #[derive(Debug)]
 pub(super) enum Wish {
     Answer(HttpRequest, SyncSender<Answer>),
@@ -49,11 +50,11 @@ pub(super) struct FrameWish {
     pub(super) reply: SyncSender<Option<Frame>>,
 }
 
-/// A way to the world's owner; every connection has one.
+/// A handle for messages to the world's owner; every connection has one.
 #[derive(Debug, Clone)]
 pub(super) struct Link {
     pub(super) wishes: Sender<Wish>,
-    /// The request that the owner is at; empty while it is at none.
+    /// The request that the owner is working on; empty if none.
     doing: Arc<Mutex<String>>,
 }
 
@@ -62,18 +63,18 @@ impl Link {
         Self { wishes, doing: Arc::default() }
     }
 
-    /// Notes the request that the owner is at.
+    /// Sets the request that the owner is working on.
     pub(super) fn set_doing(&self, path: &str) {
         path.clone_into(&mut self.doing.lock().unwrap_or_else(PoisonError::into_inner));
     }
 
-    /// What keeps the owner from answering.
+    /// Returns what keeps the owner from answering.
     pub(super) fn doing(&self) -> String {
         let doing = self.doing.lock().unwrap_or_else(PoisonError::into_inner).clone();
         if doing.is_empty() { "a tick".to_owned() } else { doing }
     }
 
-    /// What the session says to a request, once it is at its end.
+    /// Returns the session's answer to a request, once the request is finished.
     pub(super) fn answer(&self, request: &HttpRequest) -> Answer {
         loop {
             let (reply, answer) = sync_channel(1);
@@ -87,7 +88,7 @@ impl Link {
         }
     }
 
-    /// Asks for a frame of another version than `seen`, if there is one within [`FRAME_WAIT`].
+    /// Asks for a frame of another version than `seen`, if one appears within [`FRAME_WAIT`].
     pub(super) fn ask_frame(
         &self,
         seen: u64,
@@ -96,13 +97,13 @@ impl Link {
     ) -> Receiver<Option<Frame>> {
         let (reply, frame) = sync_channel(1);
         let until = Instant::now() + FRAME_WAIT;
-        // If the session has ended nothing comes.
+        // If the session has ended, no frame comes.
         drop(self.wishes.send(Wish::Frame(FrameWish { seen, with_paths, chosen, until, reply })));
         frame
     }
 }
 
-/// The thread that lets clients in. It ends, and so do the connections, when this is dropped.
+/// The thread that accepts clients. Dropping this ends it and the connections.
 #[derive(Debug)]
 pub(super) struct Server {
     pub(super) address: SocketAddr,
@@ -133,7 +134,7 @@ impl Server {
 impl Drop for Server {
     fn drop(&mut self) {
         self.is_over.store(true, Ordering::Relaxed);
-        // The thread waits for clients, so it is given one.
+        // The thread blocks in `accept`, so a connection wakes it.
         drop(TcpStream::connect(self.address));
     }
 }
@@ -144,19 +145,20 @@ fn let_in(listener: &TcpListener, link: &Link, is_over: &Arc<AtomicBool>) {
         if is_over.load(Ordering::Relaxed) {
             return;
         }
-        // A client that went before it was let in, or no more files: the next one may do.
+        // The client disconnected before it was accepted, or there are no more file descriptors. The next
+        // one may succeed.
         let Ok(stream) = stream else { continue };
         let Ok(copy) = stream.try_clone() else { continue };
         clients.enter(number, copy);
         let seat = Seat { number, clients: Arc::clone(&clients) };
         let (link, is_over) = (link.clone(), Arc::clone(is_over));
         let client = thread::Builder::new().name("client".to_owned());
-        // Where there is no thread to be had the connection closes, and the browser tries again.
+        // If no thread can be started, the connection closes and the browser tries again.
         drop(client.spawn(move || connection::serve(stream, &link, &seat, &is_over)));
     }
 }
 
-/// Who is connected.
+/// The connected clients.
 #[derive(Debug, Default)]
 struct Clients(Mutex<Vec<Client>>);
 
@@ -164,7 +166,7 @@ struct Clients(Mutex<Vec<Client>>);
 struct Client {
     number: u64,
     stream: TcpStream,
-    /// When it asked last, if it has asked anything.
+    /// The time of its last request, if any.
     asked: Option<Instant>,
 }
 
@@ -173,8 +175,8 @@ impl Clients {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Lets a client in. If there is no room, the one goes that has been silent for the longest
-    /// time, and first of all one that has never asked.
+    /// Adds a client. If there is no room, the client that has been silent for the longest time is
+    /// disconnected, and first of all one that has never sent a request.
     fn enter(&self, number: u64, stream: TcpStream) {
         let mut clients = self.list();
         if clients.len() >= CLIENTS_MAX {
@@ -188,7 +190,7 @@ impl Clients {
     }
 }
 
-/// A place among the clients, which is free again when this goes.
+/// A place among the clients, freed on drop.
 #[derive(Debug)]
 pub(super) struct Seat {
     number: u64,
@@ -196,7 +198,7 @@ pub(super) struct Seat {
 }
 
 impl Seat {
-    /// Notes that the client has asked something.
+    /// Notes that the client has sent a request.
     pub(super) fn note_request(&self) {
         if let Some(client) = self.clients.list().iter_mut().find(|it| it.number == self.number) {
             client.asked = Some(Instant::now());

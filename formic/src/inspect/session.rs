@@ -1,7 +1,8 @@
-//! A world with viewers: what the page shows, and what it may ask for.
+//! A world with viewers: what the page shows and what it may ask for.
 //!
-//! A session knows neither sockets nor clocks. Its owner has both and gives it requests and time:
-//! the [`Inspector`](super::Inspector), and a page that runs a world by itself. Both show the same.
+//! A session has neither sockets nor clocks. Its owner has both, and passes requests and elapsed time to
+//! it. The owner is the [`Inspector`](super::Inspector), or a page that runs a world by itself; both show
+//! the same.
 //!
 //! ```text
 //!   request ──> Session::answer ──> JSON           time ──> Session::live ──> ticks
@@ -23,52 +24,52 @@ use super::history::History;
 use super::request::Pick;
 use super::{Frame, Host, Mark};
 
-/// How a world is looked at: whether time goes by, how fast, and what was drawn last.
+/// The state of an inspected world: whether it runs, how fast, and what was drawn last.
 #[derive(Debug)]
 pub struct Session {
     pub(super) is_running: bool,
-    /// Ticks a second; infinite for as many as there is time for.
+    /// Ticks per second; infinite for as many as there is time for.
     pub(super) speed: f32,
-    /// Ticks that are due, and the part of one that is.
+    /// Ticks that are due, including the fraction of one.
     due: f32,
-    /// Steps that were asked for and not taken yet.
+    /// Requested steps that are not taken yet.
     pub(super) steps: Steps,
     pub(super) ticks: u64,
-    /// Whether the last tick was taken system by system.
+    /// Whether the last tick was stepped system by system.
     pub(super) was_stepped: bool,
-    /// Goes up whenever there is something new to see.
+    /// Increases whenever there is something new to see.
     pub(super) version: u64,
-    /// Goes up whenever another world is opened.
+    /// Increases whenever another world is opened.
     pub(super) world_number: u32,
-    /// How long ticks have taken lately, in seconds; an average.
+    /// The average duration of recent ticks, in seconds.
     pub(super) tick_seconds: f32,
-    /// The entities whose decisions are written down for viewers, the last chosen at the end.
+    /// The entities whose decisions are logged for viewers, the most recently chosen last.
     watched: Vec<Entity>,
     pub(super) labels: Vec<(&'static str, String)>,
     pub(super) breakpoints: Vec<Breakpoint>,
-    /// The breakpoint that the world stands still at.
+    /// The breakpoint at which the world is stopped.
     pub(super) stop: Option<Stop>,
     pub(super) graphs: Vec<Graph>,
     pub(super) history: History,
-    /// How often the world went back in time.
+    /// The number of times the world went back in time.
     pub(super) rewind_count: u32,
-    /// The last number that was given to something.
+    /// The last number given out by `new_number`.
     number: u32,
     frames: Frames,
     pub(super) told: Told,
 }
 
-/// What was worked out for an answer, and holds on while the version is the same.
+/// Values computed for an answer, which hold while the version stays the same.
 #[derive(Debug, Default)]
 pub(super) struct Told {
     pub(super) version: u64,
-    /// What the host has to say.
+    /// The host's own entries.
     pub(super) described: Option<Map<String, Value>>,
-    /// The hash of the state.
+    /// The state hash.
     pub(super) hash: Option<u64>,
 }
 
-/// Steps that are to be taken.
+/// Steps still to be taken.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(super) struct Steps {
     pub(super) ticks: u64,
@@ -81,20 +82,20 @@ impl Steps {
     }
 }
 
-/// How many entities have their decisions written down for viewers.
+/// The maximum number of entities whose decisions are logged for viewers.
 const WATCHED_MAX: usize = 8;
-/// How many of the last decisions of each are kept.
+/// The number of latest decisions kept for each.
 const DECISIONS_MAX: usize = 12;
 
 impl Session {
-    /// The most ticks a second that can be asked for, but for as many as there is time for.
+    /// The highest speed that can be requested, in ticks per second, apart from unlimited speed.
     pub const SPEED_MAX: f32 = 10_000.0;
-    /// The least, but for standing still.
+    /// The lowest speed, in ticks per second, apart from a paused world.
     pub const SPEED_MIN: f32 = 0.1;
-    /// The most ticks that are stepped through by one request.
+    /// The maximum number of steps in one request.
     pub const STEPS_MAX: u64 = 100_000;
 
-    /// A session of a host that has not lived yet, in which time stands still.
+    /// Creates a paused session of a host that has not run yet.
     #[must_use]
     pub fn new(host: &dyn Host) -> Self {
         let mut session = Self::at_once(false);
@@ -102,7 +103,7 @@ impl Session {
         session
     }
 
-    /// Takes the speed at which a second of the world takes a second.
+    /// Sets the speed at which a second of the world takes a second.
     pub(super) fn take_speed_of(&mut self, host: &dyn Host) {
         self.speed = match host.view().scene().ticks_per_second {
             rate if rate > 0.0 => rate,
@@ -110,7 +111,7 @@ impl Session {
         };
     }
 
-    /// A session in which ticks come as fast as there is time for.
+    /// Creates a session in which ticks run as fast as there is time for.
     pub(super) fn at_once(is_running: bool) -> Self {
         Self {
             is_running,
@@ -135,13 +136,13 @@ impl Session {
         }
     }
 
-    /// Whether time goes by in the world.
+    /// Whether the world is running.
     #[must_use]
     pub fn is_running(&self) -> bool {
         self.is_running
     }
 
-    /// Lets time go by in the world, or stops it. Steps that are still to be taken are left out.
+    /// Resumes or pauses the world. Pending steps are dropped.
     pub fn set_running(&mut self, is_running: bool) {
         self.is_running = is_running;
         self.stop = None;
@@ -151,21 +152,21 @@ impl Session {
         self.version += 1;
     }
 
-    /// A number that goes up whenever there is something new to see.
+    /// Returns a number that increases whenever there is something new to see.
     #[must_use]
     pub fn version(&self) -> u64 {
         self.version
     }
 
-    /// How many ticks the world has lived while it was looked at.
+    /// The number of ticks that the world has run while inspected.
     #[must_use]
     pub fn ticks(&self) -> u64 {
         self.ticks
     }
 
-    /// Takes the steps that were asked for and lives as many ticks as `elapsed` asks for at the
-    /// current speed, but none that would begin after `is_over`. Ticks that there is no time for
-    /// are left out: the world goes slower then.
+    /// Takes the requested steps, then runs the ticks that are due after `elapsed` at the current speed.
+    /// No tick begins once `is_over` returns true. Ticks for which there is no time are dropped, so the
+    /// world runs slower.
     pub fn live(
         &mut self,
         host: &mut dyn Host,
@@ -191,15 +192,15 @@ impl Session {
         }
     }
 
-    /// Lets time go by, for ticks to be due.
+    /// Adds `elapsed` to the time, so that ticks become due.
     fn pass(&mut self, elapsed: Duration) {
-        // Of a quarter of a second at most, or a world that is slow at first would never catch up.
-        // An infinite speed times no time at all is no number, and as good as what is most.
+        // At most a quarter of a second is due, or a world that starts slowly would never catch up. An
+        // infinite speed times zero time is NaN, for which `min` returns the limit.
         let due = self.due + elapsed.as_secs_f32() * self.speed;
         self.due = due.min((self.speed / 4.0).max(1.0));
     }
 
-    /// Whether a program that lives its own ticks may live one now.
+    /// Whether a program that runs its own ticks may run one now.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn takes_tick(&mut self, elapsed: Duration) -> bool {
         if self.steps.ticks > 0 {
@@ -216,13 +217,13 @@ impl Session {
         is_due
     }
 
-    /// Notes that the program has lived a tick by itself.
+    /// Notes that the program has run a tick by itself.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn note_tick(&mut self, host: &dyn Host) {
         self.end_of_tick(host);
     }
 
-    /// Notes that a whole tick has been lived.
+    /// Notes that a whole tick has ended.
     fn end_of_tick(&mut self, host: &dyn Host) {
         self.ticks += 1;
         self.version += 1;
@@ -231,7 +232,7 @@ impl Session {
         self.check_breakpoints(host, !is_again);
     }
 
-    /// A number for something that requests can name.
+    /// Returns a new number by which requests can refer to something.
     pub(super) fn new_number(&mut self) -> u32 {
         self.number += 1;
         self.number
@@ -245,7 +246,7 @@ impl Session {
         self.tick_seconds += (seconds - self.tick_seconds) * weight;
     }
 
-    /// How long until the next tick is due; `None` while time stands still.
+    /// Returns the time until the next tick is due; `None` while the world is paused.
     #[must_use]
     pub fn next_tick_in(&self) -> Option<Duration> {
         if self.steps.are_due() {
@@ -261,7 +262,7 @@ impl Session {
         self.end_of_tick(host);
     }
 
-    /// One step of a tick: the turn of a system, or a sync point.
+    /// Takes one step of a tick: a system or a sync point.
     pub(super) fn step(&mut self, host: &mut dyn Host) {
         self.version += 1;
         self.was_stepped = true;
@@ -271,14 +272,15 @@ impl Session {
         }
     }
 
-    /// Ends a tick that was begun by steps: what changes the world is for the time between two.
+    /// Finishes a tick that was begun by steps, since changes to the world are allowed only between two
+    /// ticks.
     pub(super) fn end_tick(&mut self, host: &mut dyn Host) {
         if host.schedule().is_stepping() {
             self.tick(host);
         }
     }
 
-    /// Looks at another of the host's worlds.
+    /// Switches to another of the host's worlds.
     pub(super) fn look_at(&mut self, host: &mut dyn Host, world: u8) {
         if host.view().focus() == world {
             return;
@@ -288,15 +290,15 @@ impl Session {
         host.view_mut().set_focus(world);
         self.version += 1;
         for agent in self.waited_for(world) {
-            // One that is gone decides nothing.
+            // A despawned agent makes no decisions.
             _ = self.watch(host, agent);
         }
-        // What happened here while another world was looked at is not new.
+        // What happened here while another world was in focus is not new.
         self.check_breakpoints(host, false);
     }
 
-    /// Has the decisions of an entity written down from now on. Only the last few entities that
-    /// viewers chose are watched.
+    /// Logs the decisions of an entity from now on. Only the last few entities chosen by viewers are
+    /// watched.
     pub(super) fn watch(
         &mut self,
         host: &mut dyn Host,
@@ -312,10 +314,10 @@ impl Session {
         let log = world.resource_mut::<DecisionLog>().expect("it was just put there");
         match self.watched.iter().position(|&other| other == entity) {
             Some(place) => self.watched[place..].rotate_left(1),
-            // The program watches it by itself.
+            // The program itself watches the entity.
             None if log.is_watched(entity) => {}
             None => {
-                // What a breakpoint waits for goes on being written down.
+                // Entities that a breakpoint waits for stay watched.
                 let is_pinned =
                     |it: &Entity| self.breakpoints.iter().any(|at| at.entity == Some(*it));
                 let first = self.watched.iter().position(|it| !is_pinned(it));
@@ -329,7 +331,7 @@ impl Session {
         Ok(())
     }
 
-    /// The entities that viewers have chosen of late.
+    /// The entities that viewers have chosen recently.
     pub(super) fn watched(&self) -> &[Entity] {
         &self.watched
     }
@@ -343,7 +345,7 @@ impl Session {
         self.watched.clear();
     }
 
-    /// Begins anew: the host has opened another world.
+    /// Resets the session for another world that the host has opened.
     pub(super) fn begin(&mut self, host: &dyn Host) {
         self.take_speed_of(host);
         (self.due, self.ticks, self.tick_seconds) = (0.0, 0, 0.0);
@@ -357,8 +359,8 @@ impl Session {
         self.version += 1;
     }
 
-    /// The world as it is now for a viewer who has chosen this entity, with the paths of all agents
-    /// or without.
+    /// Returns the current frame for a viewer who has chosen this entity, with or without the paths of
+    /// all agents.
     pub fn frame(&mut self, host: &dyn Host, with_paths: bool, chosen: Option<Entity>) -> Frame {
         let mut frames = std::mem::take(&mut self.frames);
         frames.draw(self, host.view(), with_paths);
@@ -366,8 +368,8 @@ impl Session {
         self.frames.frame(host.view(), chosen)
     }
 
-    /// The agent that is nearest to a place, and not farther from it than the reach, or the one of the
-    /// index that is asked for; a thing if there is no agent.
+    /// Returns the agent nearest to a place and within reach, or the one with the requested index.
+    /// Returns a thing if there is no agent.
     pub(super) fn nearest(&mut self, host: &dyn Host, at: Vec2, pick: &Pick) -> Option<Mark> {
         let kinds = host.view().scene().kinds;
         let mut frames = std::mem::take(&mut self.frames);

@@ -3,11 +3,11 @@
 #[cfg(not(target_family = "wasm"))]
 use std::time::{Duration, Instant};
 
-/// How long the world may live, or requests be answered, before the others have their turn.
+/// How long the world may run, or requests be answered, before the other has its turn.
 #[cfg(not(target_family = "wasm"))]
 pub(super) const SLICE: Duration = Duration::from_millis(25);
 
-/// A part of it, for what looks at one thing after the other.
+/// Part of that time, for a search over many items.
 #[derive(Debug)]
 pub(super) struct Slice {
     #[cfg(not(target_family = "wasm"))]
@@ -15,7 +15,7 @@ pub(super) struct Slice {
 }
 
 impl Slice {
-    /// Begins one.
+    /// Starts the clock.
     pub(super) fn new() -> Self {
         Self {
             #[cfg(not(target_family = "wasm"))]
@@ -23,7 +23,7 @@ impl Slice {
         }
     }
 
-    /// Whether it is time for the others. In a page without a server there are none.
+    /// Whether the time is up. A page without a server has no other viewers, so it never is.
     pub(super) fn is_over(&self) -> bool {
         #[cfg(not(target_family = "wasm"))]
         return self.start.elapsed() >= SLICE / 2;
