@@ -1,15 +1,15 @@
-//! The pool's protocols under loom, which tries the schedules one by one.
+//! Models of the pool's protocols under loom, which explores the schedules one by one.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=2 \
 //!     cargo test -p formic-jobs --release --lib loom_models -- --nocapture
 //! ```
 //!
-//! Every model prints the number of schedules and demands more than one, since a model that loom cannot
+//! Every model prints the number of schedules and requires more than one, since a model that loom cannot
 //! see into passes as well. The twins in [`must_fail`] omit a piece of the protocol, and must be caught.
 //!
-//! Not seen by loom: `parking_lot` itself and std's `park`, which are taken as given; more than three threads at a time; a load
-//! that returns a value stored later in the program (load buffering).
+//! Loom does not cover `parking_lot` itself and std's `park`, which are assumed correct; more than three
+//! threads at a time; and a load that returns a value stored later in the program (load buffering).
 
 mod calls;
 mod futures;
@@ -26,7 +26,7 @@ use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::Instant;
 
-/// Runs a model, and prints and checks how many schedules there were.
+/// Explores a model, and prints and checks the number of schedules.
 fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
     explore_within(0..=usize::MAX, name, model);
 }
@@ -41,7 +41,7 @@ fn explore_within(
     let wanted = builder.preemption_bound.unwrap_or(2);
     builder.preemption_bound = Some(wanted.clamp(*preemptions.start(), *preemptions.end()));
     builder.max_branches = 10_000;
-    // The standard library's counter: loom must not see it.
+    // A counter of the standard library: loom must not see it.
     let schedules = Arc::new(AtomicUsize::new(0));
     let counter = Arc::clone(&schedules);
     let start = Instant::now();

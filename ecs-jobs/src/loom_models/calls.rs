@@ -1,5 +1,5 @@
-//! Models of whole calls of the pool, with one worker thread: the code that ships, from
-//! the first push to the joined thread.
+//! Models of whole calls of the pool, with one worker thread: the shipped code, from the first push to
+//! the joined thread.
 
 use super::slots::Deed;
 use super::{explore, explore_within};
@@ -85,15 +85,15 @@ fn a_join_gets_both_results_whether_the_half_is_stolen_or_not() {
     });
 }
 
-/// A worker that looks for work once.
+/// Looks for work once, as a worker.
 pub(super) fn visit(shared: &Shared, place: LocalQueues) {
     WorkerContext::with_worker(shared, place, |context| {
         work_once(shared, context, &mut || false);
     });
 }
 
-/// Runs `call` in a pool whose only worker looks for work once, and leaves when it finds none: the inside
-/// of a call needs no sleep.
+/// Runs `call` in a pool whose only worker looks for work once, and leaves when it finds none: the models
+/// of what happens inside a call need no sleep.
 fn with_visitor(call: impl FnOnce(&Shared)) {
     let (shared, mut places) = Shared::new(1);
     let shared = Arc::new(shared);
@@ -105,7 +105,7 @@ fn with_visitor(call: impl FnOnce(&Shared)) {
     helper.join().unwrap();
 }
 
-/// A node that two others come before.
+/// A graph in which the third node depends on the other two.
 fn two_before_one() -> StaticGraph {
     StaticGraph::new(&[vec![2], vec![2], vec![]], Sharing::Always)
 }
@@ -126,8 +126,8 @@ fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
     });
 }
 
-/// One node that all others wait for, with these `costs`. Of each two that become ready, the more
-/// expensive one is queued, whichever comes first.
+/// Runs a graph in which all nodes depend on the first, with these `costs`. Of any two that become ready
+/// together, the more expensive one is queued, whatever their order.
 fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
     with_visitor(|shared| {
         let mut successors = [const { Vec::new() }; COUNT];
@@ -153,7 +153,7 @@ fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
 
 #[test]
 fn nodes_that_are_added_without_a_wake_are_run_by_who_added_them_or_the_owner() {
-    // Nothing here is worth a thread, so that no thread is woken at all.
+    // No node here is worth a wake-up, so no thread is woken at all.
     explore("graph: two behind one, without a wake", || {
         one_before_all(Sharing::WhereWorthIt, [10, 9, 8]);
     });

@@ -1,4 +1,4 @@
-//! Futures: no wake-up is missed, whenever it comes, and its effects before are visible.
+//! Futures: no wake-up is missed at any time, and the waker's earlier effects are visible.
 
 use super::explore_within;
 use super::handles::hosted;
@@ -9,8 +9,8 @@ use std::future::Future;
 use std::pin::Pin;
 use std::task::{Context, Poll};
 
-/// A future whose first poll starts a thread that does a deed and wakes it, and whose second sees
-/// that deed. Nothing but the wake-up orders the two.
+/// A future whose first poll starts a thread that does a deed and wakes the future. The second poll sees
+/// that deed. Only the wake-up orders the two.
 struct WokenOnce {
     deed: Deed,
     waking: Option<thread::JoinHandle<()>>,

@@ -22,8 +22,8 @@ use loom::thread;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
 
-/// A frame with a group in it. Freeing it is a write to `frame`, and using it is a read, so that
-/// loom sees a use after free as a race.
+/// A frame with a group in it. Freeing it is a write to `frame` and using it is a read, so loom reports a
+/// use after free as a race.
 pub(super) struct Frame {
     pub(super) group: TaskGroup,
     frame: UnsafeCell<()>,
@@ -43,8 +43,8 @@ impl Frame {
     }
 
     pub(super) fn finish_one(&self, shared: &Shared) {
-        // SAFETY: the model counts one for the thread that calls this (J-2),
-        // and the allocation outlives the model's threads in any case.
+        // SAFETY: the model counts one for the thread that calls this (J-2), and the allocation outlives
+        // the model's threads in any case.
         unsafe { TaskGroup::finish_one(NonNull::from(&self.group), &shared.sleepers) };
     }
 }
@@ -72,14 +72,14 @@ fn a_visitor_that_leaves_last_wakes_the_owner_who_frees_the_group() {
     });
 }
 
-/// A queue of a group.
+/// The queue of a group.
 pub(super) trait Tasks: Send + Sync + 'static {
     fn put(&self);
     fn take(&self) -> bool;
     fn has_any(&self) -> bool;
 }
 
-/// Brings no order of its own.
+/// A queue that adds no ordering of its own.
 impl Tasks for AtomicUsize {
     fn put(&self) {
         self.fetch_add(1, Ordering::Relaxed);
@@ -131,14 +131,14 @@ impl<Q: Tasks> TaskSource for TaskQueue<Q> {
     fn run_one(&self, _slot: usize) -> bool {
         let has_taken = self.queue.take();
         if has_taken {
-            // SAFETY: counts one for the task, which uses it once (J-2).
+            // SAFETY: the group counts one for the task, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&self.run), &self.shared.sleepers) };
         }
         has_taken
     }
 }
 
-/// A helper brings a job into a group, and stays until it has run: the owner has to come for it.
+/// A helper adds a job to a group and stays until it has run, so the owner has to come for it.
 pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Shared, &TaskGroup)) {
     let (group, run) = (TaskGroup::new(1), TaskGroup::new(1));
     let tasks = Arc::new(TaskQueue { shared, group, queue, run });
@@ -148,7 +148,7 @@ pub(super) fn spawn_against_park(shared: Shared, queue: impl Tasks, tell: fn(&Sh
             tasks.queue.put();
             tell(&tasks.shared, &tasks.group);
             wait_for(&tasks.shared, &tasks.run, None);
-            // SAFETY: counts one for this thread, which uses it last here (J-2).
+            // SAFETY: the group counts one for this thread, which uses it here for the last time (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&tasks.group), &tasks.shared.sleepers) };
         }
     });
@@ -174,7 +174,7 @@ fn work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks() {
     });
 }
 
-/// What an idle worker is listed under.
+/// The tag of a listed idle worker.
 pub(super) fn idle() -> Tag {
     Tag { takes: Takes::Anything, ..Tag::default() }
 }
@@ -183,7 +183,7 @@ pub(super) fn idle() -> Tag {
 fn a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep() {
     explore("spawn against owner's park beside a busy worker", || {
         let (shared, _places) = Shared::new(1);
-        // This worker will be woken, and take something else, without an end.
+        // This worker will be woken and takes something else that never ends.
         drop(shared.sleepers.list(idle()));
         spawn_against_park(shared, AtomicUsize::new(0), announce);
     });
@@ -207,13 +207,13 @@ fn work_in_a_group_below_is_not_missed_by_an_owner_that_parks() {
     });
 }
 
-/// A group with one task, whose owner does not help: it waits for what the task does, and that is
-/// no part of the group.
+/// A group with one task, whose owner does not help: it waits for the effect of the task, which is not
+/// part of the group.
 struct ForOthers<'a> {
     shared: &'a Shared,
     group: TaskGroup,
     queue: AtomicUsize,
-    /// What the task waits for first.
+    /// The group that the task waits for first.
     awaited: Option<&'a TaskGroup>,
     ended: TaskGroup,
 }
@@ -233,7 +233,7 @@ impl TaskSource for ForOthers<'_> {
             if let Some(awaited) = self.awaited {
                 wait_for(self.shared, awaited, None);
             }
-            // SAFETY: counts one for the task, which uses it once (J-2).
+            // SAFETY: the group counts one for the task, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
         }
         has_taken
@@ -250,13 +250,13 @@ impl ForOthers<'_> {
     }
 }
 
-/// Opens a group below `above` or inside of the job `id`, and ends only if another thread comes.
+/// Opens a group below `above` or inside the job `id`. It ends only if another thread comes.
 pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
     let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
     let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
     unsafe { work.group.set_parent(above.map(NonNull::from), id) };
-    // SAFETY: closed and outwaited below (J-1, J-2).
+    // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
     unsafe { shared.open_groups.open(&work) };
     work.queue.put();
     shared.announce_work(&work.group, 1);
@@ -276,12 +276,12 @@ fn a_half_that_is_opened_below_is_not_missed_by_an_owner_that_parks() {
                 let awaited = TaskGroup::new(1);
                 WorkerContext::with_worker(&shared, place, |context| {
                     context.inside(&above.group, || {
-                        // The first half waits for what the second does, and may not run that: so it
+                        // The first half waits for the effect of the second, and may not run it. So it
                         // ends only if the owner of `above` comes.
                         let wait = || wait_for(&shared, &awaited, None);
                         let finish = || {
                             deed.act();
-                            // SAFETY: counts one for this half, which uses it once (J-2).
+                            // SAFETY: the group counts one for this half, which uses it once (J-2).
                             unsafe {
                                 TaskGroup::finish_one(NonNull::from(&awaited), &shared.sleepers);
                             }
@@ -316,11 +316,11 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
         let work = ForOthers { shared: &shared, group, queue, awaited, ended };
         // Both workers sleep, in some schedules.
         thread::yield_now();
-        // No thread is woken for the task: its owner does not think it worth that.
-        // SAFETY: closed and outwaited below (J-1, J-2).
+        // No thread is woken for the task, as if its owner did not consider that worth the cost.
+        // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
         unsafe { shared.open_groups.open(&work) };
         let job = move || {
-            // SAFETY: counts one for the job, which uses it once (J-2).
+            // SAFETY: the group counts one for the job, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&*inside.1), &inside.0.sleepers) };
         };
         add_job::<JobId>(&shared, JobKind::Anywhere, &[], job);

@@ -1,4 +1,4 @@
-//! Jobs with handles, and the sleep of those who wait for them.
+//! Jobs with handles, and the sleep of threads that wait for them.
 
 use super::groups::open_for_others;
 use super::slots::{Deed, add, added, claim, published};
@@ -16,7 +16,7 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::time::Duration;
 
-/// A pool without threads of its own, whose jobs are queued.
+/// Creates a pool without threads of its own, whose jobs are queued.
 pub(super) fn hosted() -> Arc<Shared> {
     let (mut shared, places) = Shared::new(0);
     shared.open_to_host(places);
@@ -30,7 +30,7 @@ fn run_by_hand(shared: &Shared, job: JobId) {
     });
 }
 
-/// A job that is ready, and that only a thread which claims it by hand runs.
+/// Adds a ready job that only a thread claiming it by hand runs.
 fn on_main(shared: &Shared) -> JobId {
     match add(&shared.slots, JobKind::MAIN, &[], || ()) {
         Added::Claimed(claimed) => claimed.publish(),
@@ -77,7 +77,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
             let shared = Arc::clone(&shared);
             move || run_by_hand(&shared, id)
         });
-        // On the way it finds nothing that it may run.
+        // The walk finds nothing that this thread may run.
         wait_for_job(&shared, id, Pinned::Leave, None).unwrap();
         deed.see();
         runner.join().unwrap();
@@ -92,7 +92,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
         let after = added(&shared.slots, &[first]).id();
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
-            // What is ready for it, it leaves to others.
+            // It leaves jobs that become ready to other threads.
             move || run_by_hand(&shared, first)
         });
         wait_for_job(&shared, after, Pinned::Leave, None).unwrap();
@@ -108,7 +108,7 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
         let after = added(&shared.slots, &[first]).id();
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
-            // What is ready for it, it leaves to others.
+            // It leaves jobs that become ready to other threads.
             move || run_by_hand(&shared, first)
         });
         let deadline = Deadline::after(Duration::ZERO);
@@ -147,7 +147,7 @@ fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
         let last = add_job(&shared, JobKind::Anywhere, &[gate], move || inside.act());
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
-            // None but the waiting thread runs what it opens.
+            // Only the waiting thread runs what this one opens.
             move || open_gate::<JobId>(&shared, gate, &[])
         });
         wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
@@ -233,7 +233,7 @@ fn a_job_for_one_worker_is_not_missed_by_it() {
             let kind = JobKind::Pinned(JobKind::thread_of(0));
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
             let own = add_job::<JobId>(shared, kind, &[], job);
-            // It leaves it to the worker.
+            // The host leaves the job to the worker.
             wait_for_job(shared, own, Pinned::Run(0), None).unwrap();
             assert_eq!(ran.load(Ordering::Relaxed), 1);
         });
@@ -281,8 +281,8 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
     });
 }
 
-/// A thread that takes the id of a job out of the queue which a waiting thread has run already tells no
-/// other of it.
+/// A thread that takes an id out of the queue whose job a waiting thread has already run notifies no
+/// other thread of it.
 #[test]
 fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
     explore_within(3..=3, "flush against an id of no use", || {
@@ -292,7 +292,7 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
         let other = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
-                // It was published, and run before it came into the queue.
+                // It was published, and run before its id was pushed onto the queue.
                 shared.ready.push(old, false, |_| true);
                 run_by_hand(&shared, job);
                 assert!(take_any(&shared).is_none(), "nothing is ready");
@@ -405,7 +405,8 @@ fn an_external_thread_that_comes_late_lets_no_other_into_the_next_job() {
         let slots = Arc::new(Slots::new());
         let (ended, deed) = (published(&slots), Deed::new());
         let next = JobId::new(ended.index(), ended.generation() + 1);
-        // Before there are others: loom takes a store beside a compare-exchange for one in any order.
+        // Done before there are other threads: loom lets a store beside a compare-exchange happen in any
+        // order.
         slots.get(next).start_as_external(next);
         let help = |id: JobId, act: fn(&Deed)| {
             let (slots, deed) = (Arc::clone(&slots), deed.clone());
@@ -431,7 +432,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
         let id = on_main(&shared);
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
-            // It does not help with what it opens, and so ends only if the waiting thread comes.
+            // It does not help with what it opens, so it ends only if the waiting thread comes.
             move || {
                 let job = claim(&shared.slots, id);
                 job.start();

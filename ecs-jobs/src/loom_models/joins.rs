@@ -24,11 +24,11 @@ fn a_half_is_opened_to_thieves_before_its_owner_sleeps() {
             let (shared, place) = (Arc::clone(&shared), places.remove(0));
             move || run_worker(&shared, place)
         });
-        // The owner waits for what the inner half does, and the outer half is older, so that one is
-        // the first to be opened.
+        // The owner waits for the effect of the inner half. The outer half is older, so it is the first
+        // to be opened.
         let awaited = TaskGroup::new(1);
         let wait = || wait_for(&shared, &awaited, None);
-        // SAFETY: counts one for the inner half, which uses it once (J-2).
+        // SAFETY: the group counts one for the inner half, which uses it once (J-2).
         let finish = || unsafe { TaskGroup::finish_one(NonNull::from(&awaited), &shared.sleepers) };
         join(&shared, || join(&shared, wait, finish), || ());
         shared.close();
@@ -38,7 +38,7 @@ fn a_half_is_opened_to_thieves_before_its_owner_sleeps() {
 
 #[test]
 fn joins_that_are_deeper_than_the_ring_get_all_their_results() {
-    // The standard library's: it lives longer than one schedule, and is none of loom's business.
+    // A flag of the standard library: it outlives a schedule, and loom must not see it.
     static WAS_FULL: AtomicBool = AtomicBool::new(false);
     explore("joins deeper than the ring of halves", || {
         let (shared, mut places) = Shared::new(1);

@@ -1,7 +1,7 @@
-//! Twins of the models with a piece taken out. Each must be caught.
+//! Twins of the models with a piece omitted. Each must be caught.
 //!
-//! A found deadlock aborts the process while loom takes its locks down, and so
-//! each twin runs in a child process of its own.
+//! A deadlock found by loom aborts the process while loom drops its locks, so each twin runs in a child
+//! process of its own.
 
 use super::explore;
 use super::groups::{Frame, spawn_against_park, wait_for};
@@ -15,7 +15,7 @@ use std::collections::VecDeque;
 use std::io::Write;
 use std::process::Command;
 
-/// Runs a twin in a child process, in which this very test is the twin, and demands that loom says
+/// Runs a twin in a child process, in which this very test is the twin, and requires loom to report
 /// `complaint`.
 fn must_fail(test: &str, complaint: &str, twin: impl Fn() + Sync + Send + 'static) {
     let test = format!("loom_models::must_fail::{test}");
@@ -26,8 +26,7 @@ fn must_fail(test: &str, complaint: &str, twin: impl Fn() + Sync + Send + 'stati
     fails_in_child(&test, ("FORMIC_TWIN", &test), complaint);
 }
 
-/// Runs a test in a child process with a variable of the environment, and demands that loom says
-/// `complaint`.
+/// Runs a test in a child process with an environment variable, and requires loom to report `complaint`.
 fn fails_in_child(test: &str, (variable, value): (&str, &str), complaint: &str) {
     let child = Command::new(std::env::current_exe().expect("the test knows itself"))
         .args(["--exact", test, "--nocapture", "--test-threads=1"])
@@ -41,8 +40,7 @@ fn fails_in_child(test: &str, (variable, value): (&str, &str), complaint: &str) 
     assert!(said.contains(complaint), "{test} failed for another reason:\n{said}");
 }
 
-/// Runs a model without the ordering of `place`, and demands that loom says
-/// `complaint`.
+/// Runs a model without the ordering of `place`, and requires loom to report `complaint`.
 fn must_fail_without(place: &str, model: &str, complaint: &str) {
     let model = format!("loom_models::{model}");
     fails_in_child(&model, ("FORMIC_TAKEN_OUT", place), complaint);

@@ -16,7 +16,7 @@ use loom::thread;
 /// A pool whose pieces of work are ready jobs. A thread that takes one drops it.
 pub(super) struct Sleepers {
     pub(super) shared: Shared,
-    /// A condition that some wait for.
+    /// A condition that some threads wait for.
     flag: AtomicUsize,
 }
 
@@ -38,7 +38,7 @@ impl Sleepers {
         self.wait(Taker { pool: self, has_taken: false, sees_flag: false });
     }
 
-    /// Returns when the flag is set or it has taken a piece of work, and whether it has.
+    /// Returns when the flag is set or it has taken a piece of work; true if it has taken one.
     fn take_one_or_see_flag(&self) -> bool {
         self.wait(Taker { pool: self, has_taken: false, sees_flag: true })
     }
@@ -118,7 +118,7 @@ fn a_wake_up_spent_on_a_thread_that_leaves_is_passed_on() {
             }
         });
         if pool.take_one_or_see_flag() {
-            // That was the worker's.
+            // That piece was the worker's.
             pool.push();
         }
         worker.join().unwrap();
@@ -154,7 +154,7 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
         let outcome = std::panic::catch_unwind(run);
         assert!(outcome.is_err());
         if pool.flag.load(Ordering::Relaxed) == 1 {
-            // The host has run what was the worker's.
+            // The host has taken the piece that was the worker's.
             pool.push();
         }
         worker.join().unwrap();

@@ -1,4 +1,4 @@
-//! The slots of jobs with handles: who gets them, and what they see.
+//! The slots of jobs with handles: which thread gets them, and what it sees.
 
 #![expect(unsafe_code, reason = "the cells that the models guard go from thread to thread")]
 
@@ -10,7 +10,7 @@ use loom::sync::Arc;
 use loom::sync::atomic::{AtomicU64, Ordering};
 use loom::thread;
 
-/// What a job did: a write that must come before each read.
+/// The effect of a job: a write that must happen before each read.
 #[derive(Clone)]
 pub(super) struct Deed(Arc<UnsafeCell<()>>);
 
@@ -56,7 +56,7 @@ pub(super) fn claimed(slots: &Slots) -> Claimed<'_> {
     }
 }
 
-/// A job that one thread will claim.
+/// Publishes a job that one thread will claim.
 pub(super) fn published(slots: &Slots) -> JobId {
     claimed(slots).publish()
 }
@@ -65,7 +65,7 @@ pub(super) fn claim(slots: &Slots, id: JobId) -> Claimed<'_> {
     slots.claim(id).expect("nobody else claims it")
 }
 
-/// Ends a job, and returns the one that is ready for it, if there is one.
+/// Ends a job, and returns the job that becomes ready, if any.
 fn end<'slots>(slots: &'slots Slots, mut claimed: Claimed<'slots>) -> Option<Claimed<'slots>> {
     claimed.with_job(StoredJob::clear);
     let mut next = None;
@@ -131,7 +131,7 @@ fn a_job_that_is_added_while_the_one_before_it_ends_is_somebodys() {
     });
 }
 
-/// A job ends, and `behind` it more happens, while another thread looks whether it is done.
+/// A job ends and `behind` runs after it, while another thread checks whether the job is done.
 fn end_against_a_look(name: &'static str, behind: fn(&Slots, JobId)) {
     explore(name, move || {
         let slots = Arc::new(Slots::new());
@@ -173,9 +173,9 @@ fn who_sees_a_later_job_in_its_place_sees_what_a_job_did() {
 fn one_of_two_threads_claims_a_job_and_has_its_closure() {
     explore("claim against claim", || {
         let slots = Arc::new(Slots::new());
-        // The slot is there before, so that only the job is new to the other one.
+        // The slot exists before, so that only the job is new to the other thread.
         assert!(end(&slots, claimed(&slots)).is_none());
-        // As a queue would, but without an order of its own.
+        // Like a queue, but without an ordering of its own.
         let queued = Arc::new(AtomicU64::new(0));
         let claim = {
             let (slots, queued) = (Arc::clone(&slots), Arc::clone(&queued));
@@ -201,7 +201,7 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
         let old = published(&slots);
         let other = thread::spawn({
             let slots = Arc::clone(&slots);
-            // Claims the old job at most, and links to it only while it lives.
+            // Claims at most the old job, and links to it only while it is unfinished.
             move || {
                 let claim = slots.claim(old).map(|job| end(&slots, job).is_none());
                 (claim, matches!(added(&slots, &[old]), Added::Waiting(_)))
@@ -211,7 +211,7 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
         let new = published(&slots);
         assert!(new != old);
         let (claim, waits) = other.join().unwrap();
-        // The thread that ended the old job had what waits for it as well.
+        // The thread that ended the old job also got the job that waited for it.
         assert!(own.is_some() != claim.is_some());
         assert_eq!(waits, own == Some(true));
         assert!(slots.is_done(old));
@@ -224,7 +224,7 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
 fn a_slot_of_a_burst_may_go_while_others_look_at_it_by_old_ids() {
     explore("slots that go against an old id", || {
         let slots = Arc::new(Slots::new());
-        // Four are kept. Of two empty segments one goes.
+        // Four slots are kept. Of two empty segments, one is freed.
         let kept = [(); 4].map(|()| claimed(&slots));
         let (stays, deed) = ([(); 2].map(|()| claimed(&slots)), Deed::new());
         let old = published(&slots);
@@ -280,7 +280,7 @@ fn a_job_that_another_has_added_before_its_end_is_not_overlooked() {
         let other = thread::spawn({
             let ledger = Arc::clone(&ledger);
             move || {
-                // In a job, on another thread: a job is added, and then this one ends.
+                // In a job on another thread: it adds a job and then ends.
                 ledger.add_one(ledger.own(Some(1)));
                 ledger.end_one(ledger.own(Some(2)));
             }
@@ -295,7 +295,7 @@ fn a_job_that_another_has_added_before_its_end_is_not_overlooked() {
 fn a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread() {
     explore("kind of a job against a look", || {
         let slots = Arc::new(Slots::new());
-        // The slot is there before, and had a job for any thread.
+        // The slot exists before, and has held a job for any thread.
         assert!(end(&slots, claimed(&slots)).is_none());
         let queued = Arc::new(AtomicU64::new(0));
         let other = thread::spawn({

@@ -1,4 +1,4 @@
-//! Slots by themselves, on one thread.
+//! Tests of slots alone, on one thread.
 
 use super::*;
 use crate::sync::Arc;
@@ -107,7 +107,7 @@ fn a_job_may_wait_for_more_than_a_slot_has_room_for_and_twice_for_the_same() {
     assert!(slots.all_ended());
 }
 
-/// Takes so many slots, and gives them back.
+/// Takes `count` slots and gives them back.
 fn burst(slots: &Slots, count: u32) -> Vec<JobId> {
     let jobs: Vec<_> = (0..count).map(|_| claimed(slots)).collect();
     let ids = jobs.iter().map(Claimed::id).collect();
@@ -138,7 +138,7 @@ fn a_failure_that_is_forgotten_is_one_after_its_slot_has_gone_and_come_again() {
     let count = KEPT_COUNT + 2 * burst::LEN;
     let failed = *burst(&slots, count).last().expect("there are some");
     slots.failures.forget(failed);
-    // The book is not empty.
+    // The table of failures is not empty.
     slots.failures.note_panic(JobId::new(0, 1), Box::new(()));
     assert!(slots.failures.panic_of(failed).is_some(), "its slot has gone");
     let jobs: Vec<_> = (0..count).map(|_| claimed(&slots)).collect();
@@ -155,7 +155,7 @@ fn a_failure_that_is_forgotten_makes_no_other_job_a_failed_one() {
     let ids = burst(&slots, count);
     let failed = ids[ids.len() - 2];
     slots.failures.forget(failed);
-    // The book is not empty.
+    // The table of failures is not empty.
     slots.failures.note_panic(JobId::new(0, 1), Box::new(()));
     let fail = |id: &&JobId| slots.failures.panic_of(**id).is_some();
     let failing: Vec<_> = ids[1..].iter().filter(fail).collect();
