@@ -1,4 +1,4 @@
-//! Cells: the squares of a grid, named by column and row.
+//! Cells: the squares of a grid, identified by column and row.
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::HashState;
@@ -9,10 +9,9 @@ use glam::Vec2;
 
 /// A square of a grid: column `x` grows to the east, row `y` to the south.
 ///
-/// `(0, 0)` is an ordinary cell, the first byte of the first row of a map file;
-/// where no cell is meant, the type is `Option<Cell>`. Cells order as they are
-/// read, row by row. A cell does not know its grid: whether it lies inside is
-/// asked of the grid.
+/// `(0, 0)` is an ordinary cell, the first byte of the first row of a map file; "no cell" is an
+/// `Option<Cell>`. Cells are ordered row by row. A cell does not know its grid: ask the grid whether it
+/// lies inside.
 ///
 /// ```
 /// use formic_nav::Cell;
@@ -32,13 +31,13 @@ pub struct Cell {
 }
 
 impl Cell {
-    /// The cell in column `x` and row `y`.
+    /// Creates the cell in column `x` and row `y`.
     #[must_use]
     pub const fn new(x: u16, y: u16) -> Self {
         Self { x, y }
     }
 
-    /// The middle of this cell in map units, where one cell is one unit wide.
+    /// The centre of this cell in map units, where one cell is one unit wide.
     ///
     /// ```
     /// # use formic_nav::Cell;
@@ -49,11 +48,10 @@ impl Cell {
         Vec2::new(f32::from(self.x) + 0.5, f32::from(self.y) + 0.5)
     }
 
-    /// The cell that contains a position, or `None` where no cell can be: left
-    /// of or above the origin, beyond column or row 65,535, or not a number.
+    /// The cell that contains a position. `None` if no cell can be there: left of or above the origin, or
+    /// beyond column or row 65,535, or if it is not a number.
     ///
-    /// A position on the line between two cells belongs to the eastern or
-    /// southern one.
+    /// A position on the line between two cells belongs to the eastern or southern one.
     ///
     /// ```
     /// # use formic_nav::Cell;
@@ -67,14 +65,15 @@ impl Cell {
         Some(Self { x: whole_part(position.x)?, y: whole_part(position.y)? })
     }
 
-    /// The cell nearest to a position where no cell may be; `None` if it is not a number.
+    /// The cell nearest to a position, which may be outside of all cells; `None` if it is not a number.
     #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]
     pub(crate) fn nearest_to(position: Vec2) -> Option<Self> {
-        // Casts take what is too small for zero, and what is too large for the greatest.
+        // Casts saturate: values that are too small become zero, and values that are too large the
+        // maximum.
         (!position.is_nan()).then_some(Self { x: position.x as u16, y: position.y as u16 })
     }
 
-    /// Row and column in one word that orders as cells do.
+    /// Row and column in one word that has the order of cells.
     pub(crate) const fn to_bits(self) -> u32 {
         (self.y as u32) << 16 | self.x as u32
     }
@@ -104,7 +103,7 @@ impl fmt::Display for Cell {
     }
 }
 
-/// The coordinate of the cell line that `value` falls into.
+/// The coordinate of the row or column of cells that contains `value`.
 #[expect(clippy::cast_possible_truncation, reason = "the range is tested first")]
 fn whole_part(value: f32) -> Option<u16> {
     // The range test is also false for NaN, so no separate test is needed.

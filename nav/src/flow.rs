@@ -1,7 +1,7 @@
-//! Flow fields: the way to one goal from wherever it is asked.
+//! Flow fields: paths to one goal from any cell.
 //!
-//! One wave runs from the goals outwards (`flow/wave.rs`), as far as an agent
-//! asks, and what it learns lies in sectors of 32 x 32 cells (`flow/store.rs`).
+//! One wave runs outwards from the goals (`flow/wave.rs`), as far as agents ask. Its results lie in
+//! sectors of 32 x 32 cells (`flow/store.rs`).
 
 pub(crate) mod store;
 pub(crate) mod wave;
@@ -16,27 +16,25 @@ use crate::grid::change::GridVersion;
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
 
-/// Leads any number of agents to one goal, or to the nearest of several.
+/// A flow field: leads any number of agents to one goal, or to the nearest of several.
 ///
-/// Distances are exact: to the unit those that [`PathScratch`](crate::PathScratch)
-/// finds, under all rules and over weights. Directions are those of a best path; of
-/// equals the first in the order of [`Direction::ALL`]. Both are functions of the
-/// terrain and the goals, whatever was asked or edited before.
+/// Distances are exact: they equal those of [`PathScratch`](crate::PathScratch) to the unit, under all
+/// rules and over weights. Directions are those of a best path; of equals, the first in the order of
+/// [`Direction::ALL`]. Both are functions of the terrain and the goals, whatever was asked or edited
+/// before.
 ///
-/// The field is worked out as far as agents ask and no further: the wave from
-/// the goals halts at the cell that was asked for, and goes on from there the next
-/// time. A cell takes nine bytes, in sectors of 32 x 32 cells that take memory
-/// from when the wave first gets there, and the front of the wave takes 16 bytes a
+/// The field is computed as far as agents ask and no further: the wave from the goals halts at the cell
+/// that was asked for, and goes on from there the next time. A cell takes nine bytes, in sectors of 32 x
+/// 32 cells that are allocated when the wave first gets there. The front of the wave takes 16 bytes a
 /// cell. Nothing is allocated once the field has grown.
 ///
-/// Edits of the terrain are followed when the field is asked. Only cells whose way
-/// leads across an edited cell, or comes past it, are forgotten and, when asked for
-/// again, found again; all others stay. An edit that no agent's way depends on costs
-/// next to nothing, one that closes a pass close to the goal as much as the part of
-/// the field behind it.
+/// The field follows edits of the terrain when it is asked. Only cells whose path leads across or past an
+/// edited cell are forgotten, and found again when asked for; all others stay. An edit on which no
+/// agent's path depends costs next to nothing. One that closes a pass close to the goal costs as much as
+/// the part of the field behind it.
 ///
-/// A field of a whole map costs as much as many single paths: reach for it where
-/// tens to hundreds of agents have one goal, or where most of them are near it.
+/// A field of a whole map costs as much as many single paths. Use it if tens to hundreds of agents have
+/// one goal, or if most of them are near it.
 ///
 /// ```
 /// use formic_nav::{Cell, Direction, FlowField, Grid, MoveRule, Terrain};
@@ -63,9 +61,9 @@ use crate::terrain::Terrain;
 /// ```
 #[derive(Clone, Debug)]
 pub struct FlowField {
-    /// Sorted, each once.
+    /// Sorted, without duplicates.
     goals: Vec<Cell>,
-    /// The regions of the goals, sorted, each once.
+    /// The regions of the goals, sorted, without duplicates.
     goal_regions: Vec<RegionId>,
     wave: Wave,
     version: GridVersion,
@@ -90,17 +88,16 @@ impl FlowField {
         Ok(Self { goals, goal_regions, wave, version, edited: Vec::new() })
     }
 
-    /// Begins anew where it cannot be one over this terrain.
+    /// Begins anew if the wave cannot be one over this terrain.
     pub(crate) fn fit(&mut self, terrain: &Terrain) {
         if !self.wave.is_for(terrain.grid()) {
             self.begin(terrain);
         }
     }
 
-    /// A field to the nearest of some goals, of which nothing is worked out yet.
+    /// Creates a field to the nearest of some goals, and computes nothing yet.
     ///
-    /// Goals that are solid count from when they are dug; goals outside of the grid
-    /// never do.
+    /// Solid goals count as soon as they are dug. Goals outside of the grid never count.
     #[must_use]
     pub fn new(terrain: &Terrain, goals: &[Cell]) -> Self {
         let mut field = Self {
@@ -114,8 +111,7 @@ impl FlowField {
         field
     }
 
-    /// Begins anew with other goals, in the memory of the field; the terrain may be
-    /// another one.
+    /// Begins anew with other goals, and reuses the memory of the field. The terrain may be another one.
     ///
     /// ```
     /// use formic_nav::{Cell, FlowField, Grid, MoveRule, Terrain};
@@ -147,23 +143,22 @@ impl FlowField {
         self.goal_regions.dedup();
     }
 
-    /// Whether a cell is a goal, of an open one.
+    /// Whether an open cell is a goal.
     fn is_goal(&self, cell: Cell) -> bool {
         self.goals.binary_search(&cell).is_ok()
     }
 
-    /// The goals, sorted, each once.
+    /// The goals, sorted, without duplicates.
     #[must_use]
     pub fn goals(&self) -> &[Cell] {
         &self.goals
     }
 
-    /// Follows the edits since the last call. Whatever asks the field calls this
-    /// first, so there is no need to, other than to choose the moment.
+    /// Follows the edits since the last call. All queries call it first, so a call is needed only to
+    /// choose the moment.
     ///
-    /// If there were more than [`CHANGES_MAX`](crate::CHANGES_MAX), or this is another
-    /// terrain, be it another level or a state of the same one that was put back, the
-    /// field begins anew.
+    /// The field begins anew if there were more than [`CHANGES_MAX`](crate::CHANGES_MAX) edits, or if
+    /// this is another terrain: another level, or a restored state of the same one.
     pub fn update(&mut self, terrain: &Terrain) {
         if self.version == terrain.version() {
             return;
@@ -180,10 +175,10 @@ impl FlowField {
         self.find_goal_regions(terrain);
     }
 
-    /// What the best path from a cell to the nearest goal costs, or `None` if there
-    /// is none or the cell is solid or outside.
+    /// The cost of the best path from a cell to the nearest goal, or `None` if there is none or the cell
+    /// is solid or outside.
     ///
-    /// That there is none is known without running the wave.
+    /// It takes no run of the wave to know that there is none.
     pub fn distance(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cost> {
         self.update(terrain);
         if !self.is_reachable(terrain, cell) {
@@ -192,8 +187,8 @@ impl FlowField {
         to_cost(self.wave.settle(terrain.ground(), cell))
     }
 
-    /// The step to take from a cell, or `None` at a goal, where
-    /// [`FlowField::distance`] is `None`, and where the way goes on by a [`FlowField::link`].
+    /// The step to take from a cell. `None` at a goal, where [`FlowField::distance`] is `None`, and where
+    /// the path goes on by a [`FlowField::link`].
     ///
     /// The step is legal, and the distance after it is less by exactly its cost.
     pub fn direction(&mut self, terrain: &Terrain, cell: Cell) -> Option<Direction> {
@@ -201,14 +196,14 @@ impl FlowField {
         self.wave.direction(cell)
     }
 
-    /// Where the [`Link`](crate::Link) ends that is to be taken from a cell, or `None` where the way
-    /// does not go on by one.
+    /// The end of the [`Link`](crate::Link) to take from a cell, or `None` if the path does not go on by
+    /// a link.
     pub fn link(&mut self, terrain: &Terrain, cell: Cell) -> Option<Cell> {
         self.distance(terrain, cell)?;
         SettledFlow { wave: &self.wave, terrain }.link(cell)
     }
 
-    /// What is known of a cell without working anything out.
+    /// Returns what is known of a cell, without computing anything.
     pub(crate) fn known(&self, terrain: &Terrain, cell: Cell) -> Known {
         if self.version != terrain.version() {
             return Known::NotYet(None);
@@ -232,19 +227,19 @@ impl FlowField {
         Known::NotYet(likely.map(|direction| direction.step_inside(cell)))
     }
 
-    /// How many cells are left from a cell, if that is known already.
+    /// The distance from a cell to the nearest goal in cells, if it is known already.
     #[expect(clippy::cast_possible_truncation, reason = "to a part of a cell")]
     pub(crate) fn left(&self, cell: Cell) -> Option<f32> {
         Some(to_cost(self.wave.final_cost(cell)?)?.length() as f32)
     }
 
-    /// Works the field out as far as a cell that [`FlowField::known`] does not know, or
-    /// until so many steps more are taken. Returns how many were.
+    /// Computes the field as far as a cell that [`FlowField::known`] does not know, in at most
+    /// `count_max` steps. Returns the number of steps taken.
     pub(crate) fn settle_within(&mut self, terrain: &Terrain, cell: Cell, count_max: u64) -> u64 {
         self.wave.settle_within(terrain.ground(), cell, count_max)
     }
 
-    /// Works out all of the field, for many threads to read.
+    /// Computes the whole field, for many threads to read.
     ///
     /// ```
     /// use formic_nav::{Cell, FlowField, Grid, MoveRule, Terrain};
@@ -263,8 +258,8 @@ impl FlowField {
         SettledFlow { wave: &self.wave, terrain }
     }
 
-    /// How many cells the wave has run through since the field was made: a measure
-    /// of the work. A cell counts again when an edit makes it be forgotten, and found again.
+    /// The number of cells that the wave has expanded since the field was created: a measure of the work.
+    /// A cell counts again when an edit makes it be forgotten and found again.
     #[must_use]
     pub const fn expansion_count(&self) -> u64 {
         self.wave.expansion_count
@@ -287,23 +282,23 @@ impl FlowField {
     }
 }
 
-/// What a field knows of a cell.
+/// The knowledge that a field has of a cell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Known {
-    /// Nothing that is final. While the field follows edits, the last step that was the best one, if
-    /// it is legal still.
+    /// Nothing final. While the field follows edits, contains the next cell of the previous best path, if
+    /// that step is still legal.
     NotYet(Option<Cell>),
-    /// That there is no way from there.
+    /// No path leads from there to a goal.
     Unreachable,
-    /// That it is a goal.
+    /// The cell is a goal.
     Goal,
     /// The best cell to go to, by a step or a link.
     Step(Cell),
 }
 
-/// A flow field that is worked out to its end, to be read from many threads.
+/// A flow field that is computed completely, for many threads to read.
 ///
-/// It comes from [`FlowField::settle_all`], where there is an example.
+/// [`FlowField::settle_all`] returns it, and has an example.
 #[derive(Clone, Copy, Debug)]
 pub struct SettledFlow<'a> {
     wave: &'a Wave,
@@ -311,7 +306,7 @@ pub struct SettledFlow<'a> {
 }
 
 impl SettledFlow<'_> {
-    /// As [`FlowField::distance`].
+    /// Like [`FlowField::distance`].
     #[must_use]
     pub fn distance(&self, cell: Cell) -> Option<Cost> {
         if !self.terrain.is_open(cell) {
@@ -320,14 +315,14 @@ impl SettledFlow<'_> {
         to_cost(self.wave.final_cost(cell)?)
     }
 
-    /// As [`FlowField::direction`].
+    /// Like [`FlowField::direction`].
     #[must_use]
     pub fn direction(&self, cell: Cell) -> Option<Direction> {
         self.distance(cell)?;
         self.wave.direction(cell)
     }
 
-    /// As [`FlowField::link`].
+    /// Like [`FlowField::link`].
     #[must_use]
     pub fn link(&self, cell: Cell) -> Option<Cell> {
         self.distance(cell)?;

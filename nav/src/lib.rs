@@ -1,11 +1,10 @@
 //! Grid navigation: exact regions under edits, and paths of exact least cost.
 //!
-//! [`Terrain`] is the place to begin: a [`Grid`] of cells that are open or solid
-//! and have weights, a [`MoveRule`], and the [`Regions`] that hang together.
-//! Digging merges regions and filling splits them, by work local to the edit, so
-//! whether a goal can be reached is known at any time without a search.
-//! [`PathScratch`] finds the path; where weights change from cell to cell it does so
-//! several times as fast after [`Terrain::place_landmarks`].
+//! Begin with [`Terrain`]: a [`Grid`] of cells that are open or solid and have weights, a [`MoveRule`],
+//! and the connected [`Regions`]. Digging merges regions and filling splits them, by work local to the
+//! edit, so whether a goal can be reached is known at any time without a search. [`PathScratch`] finds
+//! the path. If weights change from cell to cell, it does so several times as fast after
+//! [`Terrain::place_landmarks`].
 //!
 //! ```
 //! use formic_nav::prelude::*;
@@ -30,22 +29,20 @@
 //!
 //! # One goal, many agents
 //!
-//! A [`FlowField`] knows the distance and the next step from any cell to the
-//! nearest of some goals, exactly. It is worked out as far as agents ask, and an
-//! edit makes only those cells be worked out again whose way it touches. As agents in a
-//! world, a crowd follows one as [`FlowFollower`]s.
+//! A [`FlowField`] gives the exact distance and the next step from any cell to the nearest of some goals.
+//! It is computed as far as agents ask, and an edit recomputes only the cells whose path it touches. As
+//! agents in a world, a crowd follows a field as [`FlowFollower`]s.
 //!
 //! # Agents
 //!
-//! The other half of the crate lives in an [`formic_ecs::World`]: agents with a
-//! [`Position`] and a [`PathRequest`], which is asked to go somewhere and has its
-//! outcome read off again, and [`systems`] that search, walk, and heed edits. A
-//! [`Wander`]er chooses its goals by itself. Agents that have [`Avoid`] give way to each
-//! other, as [`systems::avoid`] explains.
+//! The other half of the crate works in an [`formic_ecs::World`]. Agents have a [`Position`] and a
+//! [`PathRequest`], which takes a goal and reports the outcome. The [`systems`] search, walk, and heed
+//! edits. A [`Wander`]er chooses its goals by itself. Agents with [`Avoid`] give way to each other, as
+//! [`systems::avoid`] explains.
 //!
-//! Searches have a budget in expansions per tick, which is kept to the unit: what is too
-//! long for one tick goes on in the next ([`SearchBudget`]). A request can make do with the
-//! nearest cell that can be reached, and wait for the edit that opens the way:
+//! Searches have a budget in expansions per tick, which is kept exactly: a search that is too long for
+//! one tick goes on in the next ([`SearchBudget`]). A request can accept the nearest reachable cell, and
+//! wait for the edit that opens the way:
 //!
 //! ```
 //! use formic_ecs::World;
@@ -72,10 +69,9 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit
-//! wide, and agents stand on the centres of cells, at +0.5. Nothing here reads a
-//! clock or the randomness of the operating system: results are functions of the
-//! arguments.
+//! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit wide, and agents stand on
+//! the centres of cells, at +0.5. Nothing here reads a clock or the randomness of the operating system:
+//! results are functions of the arguments.
 
 #![forbid(unsafe_code)]
 

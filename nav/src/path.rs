@@ -1,8 +1,8 @@
 //! Paths of least cost between two cells.
 //!
-//! By jump points (`path/jump.rs`), or where weights change from cell to cell by A*
-//! (`path/a_star.rs`). Both are exact and cost the same to the unit. Shortest ways at any angle
-//! (`path/any_angle.rs`) are another question.
+//! Searches use jump points (`path/jump.rs`), or A* (`path/a_star.rs`) if weights change from cell to
+//! cell. Both are exact, and their costs are equal to the unit. Shortest any-angle paths
+//! (`path/any_angle.rs`) are a separate problem.
 
 pub(crate) mod a_star;
 pub(crate) mod any_angle;
@@ -31,12 +31,11 @@ use crate::path::query::{Algorithm, PathQuery};
 use crate::path::trace::trace_back;
 use crate::terrain::Terrain;
 
-/// Finds paths, and is the memory that searches use again and again.
+/// A path finder, and the memory that its searches reuse.
 ///
-/// Keep one per thread: it serves terrains of any size, grows to the largest,
-/// and allocates nothing once it has grown. Where all cells weigh the same it
-/// takes some 50 bytes for each jump point of the longest search, of which there
-/// are few, and nothing for other cells. Over weights it takes 16 bytes a cell and
+/// Keep one per thread. It serves terrains of any size, grows to the largest, and allocates nothing once
+/// it has grown. If all cells weigh the same, it takes some 50 bytes for each jump point of the longest
+/// search, of which there are few, and nothing for other cells. Over weights it takes 16 bytes a cell and
 /// the open lists.
 ///
 /// ```
@@ -64,64 +63,62 @@ pub struct PathScratch {
     frontier: Frontier,
     any_angle: AnyAngle,
     expansion_count: u64,
-    /// Cells that the last query looked at to find the nearest one to its goal.
+    /// The number of cells that the last query looked at to find the one nearest to its goal.
     looked_at_count: u64,
     interrupted: Option<Interrupted>,
 }
 
-/// Looking whether a cell is of a region takes so many times less than expanding one.
+/// The number of cells whose region can be checked in the time of one expansion.
 const CELLS_PER_EXPANSION: u64 = 16;
 
-/// A search that was given up, and can be gone on with.
+/// A search that ran out of budget and can be resumed.
 #[derive(Clone, Copy, Debug)]
 struct Interrupted {
     query: PathQuery,
     stage: Stage,
-    /// What the terrain was.
+    /// The version of the terrain at that time.
     version: GridVersion,
 }
 
-/// How far a search has come.
+/// The progress of a search.
 #[derive(Clone, Copy, Debug)]
 enum Stage {
-    /// It looks for the cell nearest to the goal, which cannot be reached for this reason.
+    /// Looks for the cell nearest to the goal, which cannot be reached for this reason.
     Looking(Nearest, Unreachable),
-    /// It knows where it leads.
+    /// Has its target, and has not begun to search for a path.
     Ready(Target),
-    /// It is on its way there.
+    /// Searches for a path to the target.
     Begun(Target, Method),
 }
 
-/// The cell that a search leads to.
+/// The cell to which a search finds a path.
 #[derive(Clone, Copy, Debug)]
 struct Target {
     cell: Cell,
-    /// Why it is not the goal, where it is not.
+    /// The reason why it is not the goal, if it is not.
     reason: Option<Unreachable>,
 }
 
-/// Whose memory holds the search.
+/// The algorithm whose memory holds the search.
 #[derive(Clone, Copy, Debug)]
 enum Method {
-    /// With the estimate of the start.
+    /// Contains the estimate of the start.
     Jumping(u64),
     Stepping,
     AtAnyAngle,
 }
 
 impl PathScratch {
-    /// Scratch that holds no memory yet.
+    /// Creates a `PathScratch` that holds no memory yet.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// Finds a path of least cost and writes it to `path`, which is empty if
-    /// there is none.
+    /// Finds a path of least cost and writes it to `path`, which is empty if there is none.
     ///
-    /// Of several paths of least cost, which one is found is a function of the
-    /// terrain, the start and the goal. A start that is the goal gives a path of
-    /// that one cell.
+    /// Which of several paths of least cost is found is a function of the terrain, the start and the
+    /// goal. If the start is the goal, the path has that one cell.
     pub fn find(
         &mut self,
         terrain: &Terrain,
@@ -132,8 +129,7 @@ impl PathScratch {
         self.solve(terrain, &PathQuery::new(start, goal), path)
     }
 
-    /// Answers a query, and writes the path to `path`, which is empty if there is
-    /// none.
+    /// Answers a query, and writes the path to `path`, which is empty if there is none.
     ///
     /// ```
     /// use formic_nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
@@ -150,7 +146,7 @@ impl PathScratch {
         let stage = match check_ends(terrain, query.start, query.goal) {
             Ok(()) => Stage::Ready(Target { cell: query.goal, reason: None }),
             Err(reason) => {
-                // Solid starts have no region, and no way out.
+                // Solid starts have no region, and no path.
                 let region = terrain.region(query.start).filter(|_| query.or_nearest);
                 let Some(region) = region else { return PathOutcome::Unreachable(reason) };
                 Stage::Looking(Nearest::new(terrain, region, query.goal), reason)
@@ -159,7 +155,7 @@ impl PathScratch {
         self.go_on(terrain, query, stage, path)
     }
 
-    /// Goes on from a stage, within the budget of the query.
+    /// Continues from a stage, within the budget of the query.
     fn go_on(
         &mut self,
         terrain: &Terrain,
@@ -188,11 +184,11 @@ impl PathScratch {
         self.run(terrain, &query.within(left), target, method, path)
     }
 
-    /// Goes on with the search that was given up last, for as many expansions more.
+    /// Resumes the search that last ran out of budget, for up to `expansion_count_max` more expansions.
     ///
-    /// What comes out, and after how many expansions in all, is the same as without
-    /// the interruptions, so a long search can be spread over many ticks. If the
-    /// terrain was edited in between, or this is another one, the search begins anew.
+    /// The result and the total number of expansions are the same as without the interruptions, so a long
+    /// search can be spread over many ticks. If the terrain was edited in between, or this is another
+    /// one, the search begins anew.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
@@ -230,15 +226,15 @@ impl PathScratch {
         self.go_on(terrain, &query, interrupted.stage, path)
     }
 
-    /// How many cells the last search expanded; where it was
-    /// [resumed](PathScratch::resume), since then.
+    /// The number of cells that the last search expanded; after a [resume](PathScratch::resume), those
+    /// since then.
     #[must_use]
     pub const fn expansion_count(&self) -> u64 {
         self.expansion_count
     }
 
-    /// What the last search has cost, in expansions: looking for the cell nearest to a
-    /// goal is work, too, at so many cells to an expansion.
+    /// The cost of the last search, in expansions. It includes looking for the cell nearest to a goal, at
+    /// [`CELLS_PER_EXPANSION`] cells to an expansion.
     pub(crate) const fn charge(&self) -> u64 {
         self.expansion_count + self.looked_at_count.div_ceil(CELLS_PER_EXPANSION)
     }
@@ -256,7 +252,7 @@ impl PathScratch {
         self.interrupted = None;
     }
 
-    /// Searches where a path exists, from the start or by going on.
+    /// Searches for a path that exists, from the start or resumed.
     fn run(
         &mut self,
         terrain: &Terrain,
@@ -317,7 +313,7 @@ impl PathScratch {
         target.outcome(cost)
     }
 
-    /// Searches at any angle, from the start or by going on.
+    /// Searches for an any-angle path, from the start or resumed.
     fn run_at_any_angle(
         &mut self,
         terrain: &Terrain,
@@ -341,7 +337,7 @@ impl PathScratch {
         target.outcome(cost)
     }
 
-    /// Remembers a search that is given up.
+    /// Stores a search that has run out of budget.
     fn interrupt(&mut self, terrain: &Terrain, query: &PathQuery, stage: Stage) -> PathOutcome {
         self.interrupted = Some(Interrupted { query: *query, stage, version: terrain.version() });
         PathOutcome::OutOfBudget
@@ -357,7 +353,7 @@ impl Target {
     }
 }
 
-/// Everything that can be known about start and goal without a search.
+/// Checks everything about start and goal that can be known without a search.
 pub(crate) fn check_ends(terrain: &Terrain, start: Cell, goal: Cell) -> Result<(), Unreachable> {
     let grid = terrain.grid();
     if !grid.contains(start) {

@@ -14,11 +14,10 @@
 //!                     or others pushed the agent away from where it had arrived
 //! ```
 //!
-//! Every answer is final: a request that is found unreachable is not looked at
-//! again until the agent asks anew, and since regions are exact, asking in vain
-//! costs a few array reads and no search. One that
-//! [keeps trying](PathRequest::keep_trying) is searched for again in the tick in
-//! which an edit joins the regions of the agent and of its goal, and not before.
+//! Every answer is final: an unreachable request is not searched again until the agent asks anew. Regions
+//! are exact, so a request in vain costs a few array reads and no search. A request that [keeps
+//! trying](PathRequest::keep_trying) is searched again in the tick in which an edit joins the regions of
+//! the agent and of its goal, and not before.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{CloneFn, Codec, CodecError, Component, HashRule, HashState};
@@ -31,11 +30,10 @@ use crate::grid::SIDE_MAX;
 use crate::grid::change::GridVersion;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 
-/// Where an agent is to go, and how that stands.
+/// The goal of an agent, and the state of its request for a path there.
 ///
-/// [`PathRequest::ask`] is all that a behaviour has to call; the systems of this
-/// crate find the path, walk it, and leave the outcome in
-/// [`status`](PathRequest::status), where the behaviour sees it.
+/// A behaviour only has to call [`PathRequest::ask`]. The systems of this crate find the path, walk it,
+/// and report the outcome in [`status`](PathRequest::status).
 ///
 /// ```
 /// use glam::Vec2;
@@ -48,39 +46,39 @@ use crate::path::outcome::{Path, PathOutcome, Unreachable};
 #[derive(Component, Clone, Copy, PartialEq, Debug, Default, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct PathRequest {
-    /// Where the agent is to go, or was.
+    /// The current or last goal of the agent.
     pub(crate) goal: Vec2,
     number: u32,
     waited_ticks: u32,
-    /// The part of the last step that rounding has left to be walked.
+    /// The part of the last step that rounding has left to walk.
     pub(crate) carry: f32,
     phase: Phase,
-    /// Why the goal cannot be reached, in the phases that have a reason.
+    /// The reason why the goal cannot be reached, in the phases that have one.
     reason: Unreachable,
-    /// [`OR_NEAREST`] and [`ANY_ANGLE`].
+    /// A bit set of [`OR_NEAREST`] and [`ANY_ANGLE`].
     wishes: u8,
     /// Whether the request is opened again once the goal can be reached.
     keeps_trying: bool,
 }
 
-/// A path to the nearest reachable cell will do.
+/// A path to the nearest reachable cell suffices.
 const OR_NEAREST: u8 = 1;
-/// The shortest way at any angle is wanted.
+/// The shortest any-angle path is wanted.
 const ANY_ANGLE: u8 = 2;
 
-/// The life of a request, in the order of the picture above.
+/// The phase of a request, in the order of the diagram above.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, NoUninit, CheckedBitPattern, HashState)]
 #[repr(u8)]
 enum Phase {
     #[default]
     Idle,
-    /// It waits for an answer. The agent walks on along the route before, if there is one.
+    /// Waits for an answer. The agent goes on along its previous route, if there is one.
     Waiting,
-    /// The same, and its search takes more than searches over its distance do: it is not for
-    /// the share of short ones.
+    /// Like `Waiting`, for a request whose search takes longer than is usual for its distance: it gets
+    /// none of the budget that is reserved for short searches.
     Long,
-    /// It waits, and the agent stands: the search has begun at its place, or the route before
-    /// was taken back.
+    /// Waits while the agent stands still: the search has begun at its position, or its previous route
+    /// was cancelled.
     Standing,
     Found,
     Arrived,
@@ -89,41 +87,38 @@ enum Phase {
     Unreachable,
 }
 
-/// How a request stands.
+/// The state of a request.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RequestStatus {
-    /// Nothing was asked, or it was taken back.
+    /// Nothing was asked, or the request was cancelled.
     Idle,
-    /// The answer is due.
+    /// The request waits for its answer.
     Pending,
-    /// There is a path, and the agent is on it.
+    /// A path was found, and the agent walks it.
     Found,
-    /// The agent has come to its goal. One that gives way ([`Avoid`](crate::Avoid)) and is pushed away by
-    /// others is [pending](Self::Pending) once more when they let it be, and goes back.
+    /// The agent has reached its goal. An agent that gives way ([`Avoid`](crate::Avoid)) may be pushed
+    /// away by others. Once they let it, its request is [pending](Self::Pending) again, and it goes back.
     Arrived,
-    /// The goal cannot be reached, for this reason, but there is a path to the
-    /// reachable cell that is nearest to it, and the agent is on it.
+    /// The goal cannot be reached, for this reason. The agent walks a path to the reachable cell nearest
+    /// to it.
     Partial(Unreachable),
-    /// The agent has come to the end of a partial path. Nothing more happens until
-    /// the agent asks again, or the goal can be reached and the request
-    /// [keeps trying](PathRequest::keep_trying).
+    /// The agent has reached the end of a partial path. Nothing more happens until the agent asks again,
+    /// or the goal becomes reachable and the request [keeps trying](PathRequest::keep_trying).
     Nearby(Unreachable),
-    /// There is no path, for this reason. Nothing more happens until the agent
-    /// asks again, or the goal can be reached and the request
-    /// [keeps trying](PathRequest::keep_trying).
+    /// There is no path, for this reason. Nothing more happens until the agent asks again, or the goal
+    /// becomes reachable and the request [keeps trying](PathRequest::keep_trying).
     Unreachable(Unreachable),
 }
 
 impl RequestStatus {
-    /// Whether nothing is under way: the behaviour may choose what comes next.
+    /// Whether nothing is in progress, so that the behaviour may choose what comes next.
     #[must_use]
     pub const fn is_at_rest(self) -> bool {
         matches!(self, Self::Idle | Self::Arrived | Self::Nearby(_) | Self::Unreachable(_))
     }
 
-    /// Whether there is a path and the agent is on it, be it to the goal or as near
-    /// as it gets.
+    /// Whether the agent walks a path, to the goal or to the cell nearest to it.
     #[must_use]
     pub const fn is_under_way(self) -> bool {
         matches!(self, Self::Found | Self::Partial(_))
@@ -131,10 +126,10 @@ impl RequestStatus {
 }
 
 impl PathRequest {
-    /// A request for a path to `goal`, as by [`PathRequest::ask`].
+    /// Creates a request for a path to `goal`, as by [`PathRequest::ask`].
     ///
-    /// It is for agents that are spawned. Inserted over a request that there is already
-    /// it counts from one again, and loses the place among those that wait.
+    /// Use it for agents that are spawned. Inserted over an existing request, it counts from one again
+    /// and loses its place among those that wait.
     #[must_use]
     pub fn to(goal: Vec2) -> Self {
         let mut request = Self::default();
@@ -142,20 +137,18 @@ impl PathRequest {
         request
     }
 
-    /// Asks for a path to `goal`, which replaces any goal before, and the wishes that came
-    /// with it.
+    /// Asks for a path to `goal`. This replaces any goal before, and the options set for it.
     ///
     /// The path is found in the same tick if this is called before
-    /// [`systems::follow`](crate::systems::follow) runs, and in the next one otherwise, or
-    /// later if the search budget is spent. The first motion on it is in the tick after.
-    /// Until then an agent that is under way walks on along the path that it has, so it
-    /// may be asked in every tick to go where something moves. It keeps its place among
-    /// those that wait; a search that takes more than one tick is the only thing that it
-    /// stands still for.
+    /// [`systems::follow`](crate::systems::follow) runs, otherwise in the next one, or later if the
+    /// search budget is spent. The agent first moves along it in the tick after. Until then an agent that
+    /// is under way goes on along its current path, so it may be asked in every tick to go to a moving
+    /// goal. It keeps its place among those that wait. It stands still only for a search that takes more
+    /// than one tick.
     ///
-    /// Asking for the goal that the agent waits for or is on its way to is no new request:
-    /// only the wishes are others from then on, for the searches to come. Once the agent is
-    /// there, or was told that there is no path, asking for the same goal is asking anew.
+    /// Asking for the goal that the agent waits for or walks to is not a new request: it only replaces
+    /// the options, for searches to come. After the agent has arrived, or was told that there is no path,
+    /// asking for the same goal is a new request.
     ///
     /// ```
     /// use glam::Vec2;
@@ -182,9 +175,8 @@ impl PathRequest {
         self
     }
 
-    /// Where the goal cannot be reached, makes do with a path to the reachable cell
-    /// that is nearest to it, as by [`PathQuery::or_nearest`]. Holds until the next
-    /// [`PathRequest::ask`].
+    /// Accepts a path to the reachable cell nearest to the goal if the goal itself cannot be reached, as
+    /// by [`PathQuery::or_nearest`]. Holds until the next [`PathRequest::ask`].
     ///
     /// ```
     /// use glam::Vec2;
@@ -199,10 +191,10 @@ impl PathRequest {
         self
     }
 
-    /// Asks for the shortest way at any angle, as by [`Algorithm::AnyAngle`], where the terrain has such ways: up to a
-    /// few in a hundred shorter than the one that agents pull straight, for several times the search. One that
-    /// gives way to others ([`Avoid`](crate::Avoid)) goes from cell to cell along it. Holds until the
-    /// next [`PathRequest::ask`].
+    /// Asks for the shortest any-angle path, as by [`Algorithm::AnyAngle`], on terrain that supports it.
+    /// Such a path is up to a few percent shorter than the one that agents pull straight, and its search
+    /// takes several times as long. An agent that gives way to others ([`Avoid`](crate::Avoid)) follows
+    /// it from cell to cell. Holds until the next [`PathRequest::ask`].
     ///
     /// ```
     /// use glam::Vec2;
@@ -217,43 +209,42 @@ impl PathRequest {
         self
     }
 
-    /// Whether a path to the nearest reachable cell will do.
+    /// Whether a path to the nearest reachable cell suffices.
     pub(crate) const fn is_or_nearest(&self) -> bool {
         self.wishes & OR_NEAREST != 0
     }
 
-    /// Whether the shortest way at any angle is wanted.
+    /// Whether the shortest any-angle path is wanted.
     pub(crate) const fn is_any_angle(&self) -> bool {
         self.wishes & ANY_ANGLE != 0
     }
 
-    /// Where the goal cannot be reached, searches again by itself in the tick in which
-    /// an edit makes it reachable from where the agent is. Until then no search is run
-    /// for it. Holds until the next [`PathRequest::ask`].
+    /// If the goal cannot be reached, searches again in the tick in which an edit makes it reachable from
+    /// the agent's position. Until then no search runs for it. Holds until the next [`PathRequest::ask`].
     pub fn keep_trying(&mut self) -> &mut Self {
         self.keeps_trying = true;
         self
     }
 
-    /// Takes the request back: the agent stops where it is.
+    /// Cancels the request: the agent stops where it is.
     pub fn cancel(&mut self) {
         self.phase = Phase::Idle;
         (self.wishes, self.keeps_trying) = (0, false);
     }
 
-    /// Where the agent is to go, as long as it still is to.
+    /// The goal of the agent, or `None` if the request [is at rest](RequestStatus::is_at_rest).
     #[must_use]
     pub fn goal(&self) -> Option<Vec2> {
         (!self.status().is_at_rest()).then_some(self.goal)
     }
 
-    /// Where the agent was asked to go last, be it there by now or not; `None` if it never was.
+    /// The last goal that was asked for, whether or not it was reached; `None` if there was none.
     #[must_use]
     pub fn last_goal(&self) -> Option<Vec2> {
         (self.number > 0).then_some(self.goal)
     }
 
-    /// How the request stands.
+    /// The state of the request.
     #[must_use]
     pub const fn status(&self) -> RequestStatus {
         match self.phase {
@@ -267,14 +258,14 @@ impl PathRequest {
         }
     }
 
-    /// How often this agent has asked, since this component was inserted: tells the answer
-    /// to one request from the answer to the next, even if both have the same goal.
+    /// The number of requests since this component was inserted. It tells the answers to two requests
+    /// apart, even if both have the same goal.
     #[must_use]
     pub const fn number(&self) -> u32 {
         self.number
     }
 
-    /// For how many ticks the budget has passed this request over.
+    /// The number of ticks in which the search budget did not reach this request.
     #[must_use]
     pub const fn waited_ticks(&self) -> u32 {
         self.waited_ticks
@@ -284,35 +275,35 @@ impl PathRequest {
         (self.phase, self.waited_ticks, self.reason) = (phase, 0, Unreachable::default());
     }
 
-    /// The same request once more, because its path is of no use any longer. An agent that waits
-    /// already keeps its place.
+    /// Repeats the request, because its path is no longer of use. An agent that waits already keeps its
+    /// place.
     pub(crate) fn reopen(&mut self) {
         if self.status() != RequestStatus::Pending {
             self.wait(Phase::Waiting);
         }
     }
 
-    /// Lets the agent stand until it is answered: the search for it has begun at its place.
+    /// Makes the agent stand until its request is answered: the search has begun at its position.
     pub(crate) fn stand(&mut self) {
         self.phase = Phase::Standing;
     }
 
-    /// Lets the agent walk a route while it waits, and wait from now on.
+    /// Makes the agent walk its route while it waits, and counts its wait from now on.
     pub(crate) fn walk_on(&mut self) {
         self.wait(Phase::Waiting);
     }
 
-    /// Its search takes more than searches over its distance do.
+    /// Marks the search as longer than is usual for its distance.
     pub(crate) fn set_long(&mut self) {
         self.phase = Phase::Long;
     }
 
-    /// Whether its search is not for the share of short ones.
+    /// Whether the search gets none of the budget for short searches.
     pub(crate) fn is_long(&self) -> bool {
         self.phase == Phase::Long
     }
 
-    /// Whether the agent walks along its route, be it the one before, while it waits.
+    /// Whether the agent walks along its route, including the previous route while it waits.
     pub(crate) const fn walks(&self) -> bool {
         matches!(self.phase, Phase::Waiting | Phase::Long | Phase::Found | Phase::Partial)
     }
@@ -321,13 +312,13 @@ impl PathRequest {
         self.waited_ticks = self.waited_ticks.saturating_add(1);
     }
 
-    /// Whether it was answered by a reason, and waits for the goal to be reachable.
+    /// Whether the request was answered by a reason, and waits for its goal to become reachable.
     pub(crate) const fn is_waiting_for_edits(&self) -> bool {
         let is_refused = matches!(self.phase, Phase::Partial | Phase::Nearby | Phase::Unreachable);
         is_refused && self.keeps_trying
     }
 
-    /// Takes the answer of a search.
+    /// Stores the answer of a search.
     pub(crate) fn answer(&mut self, outcome: PathOutcome) {
         (self.phase, self.reason) = match outcome {
             PathOutcome::Found { .. } => (Phase::Found, self.reason),
@@ -337,7 +328,7 @@ impl PathRequest {
         };
     }
 
-    /// The agent has come to the end of its path.
+    /// Notes that the agent has come to the end of its path.
     pub(crate) fn arrive(&mut self) {
         self.phase = if self.phase == Phase::Partial { Phase::Nearby } else { Phase::Arrived };
     }
@@ -345,17 +336,16 @@ impl PathRequest {
 
 /// Enabled while the request of this agent waits for the search.
 ///
-/// An index and not a switch: [`systems::follow`](crate::systems::follow) enables
-/// it when it meets a pending request, the search disables it with the answer.
-/// With it the search finds the few that wait among many that walk by reading a
-/// bit for each, and no agent ever changes its archetype.
+/// This is an index, not a switch: [`systems::follow`](crate::systems::follow) enables it for a pending
+/// request, and the search disables it with the answer. The search finds the few agents that wait among
+/// many that walk by reading one bit for each, and no agent ever changes its archetype.
 #[derive(Component, Clone, Copy, Debug, Default)]
 #[component(enableable)]
 pub struct PathPending;
 
-/// The path that an agent walks, and how far it has come.
+/// The path that an agent walks, and its progress along it.
 ///
-/// Snapshots have it, so that agents walk on from there when a world is restored.
+/// Snapshots contain it, so agents walk on from there when a world is restored.
 ///
 /// ```text
 ///   path.cells:   start ── cell ── cell ── cell ── goal
@@ -367,15 +357,15 @@ pub struct Route {
     path: Path,
     behind: usize,
     next: usize,
-    /// The cell at `behind`, and those from `next` on, the last one again where there are no more: those of
-    /// the path lie elsewhere in memory, and most agents stay in a cell, or beside one, for many ticks.
+    /// The cell at `behind`, and the cells from `next` on, padded with the last one. The cells of the
+    /// path lie elsewhere in memory, and most agents stay in or beside a cell for many ticks.
     near: Option<(Cell, [Cell; AHEAD_MAX])>,
 }
 
-/// How many steps ahead an agent may be pushed and still know where it is.
+/// The number of steps ahead that an agent may be pushed and still know its place on the path.
 pub(crate) const AHEAD_MAX: usize = 4;
 
-/// Coordinates of cells have so many bits.
+/// The number of bits in a coordinate of a cell.
 const CELL_BITS: u32 = SIDE_MAX.ilog2();
 const CELL_MASK: u16 = (1 << CELL_BITS) - 1;
 
@@ -386,8 +376,7 @@ impl Component for Route {
 }
 
 impl Route {
-    /// The cells from the one that the agent walks to, to the goal; none if it
-    /// has no path.
+    /// The cells from the one that the agent walks to up to the goal; empty if it has no path.
     ///
     /// ```
     /// assert!(formic_nav::Route::default().rest().is_empty());
@@ -397,7 +386,7 @@ impl Route {
         self.path.cells().get(self.next..).unwrap_or_default()
     }
 
-    /// The line along which an agent at `position` goes from cell to cell to its `goal`; empty if it has no path.
+    /// The line along which an agent at `position` goes to its `goal`; empty if it has no path.
     #[must_use]
     pub fn line(&self, position: Vec2, goal: Vec2) -> Vec<Vec2> {
         let Some((_, between)) = self.rest().split_last() else { return Vec::new() };
@@ -417,12 +406,12 @@ impl Route {
         &mut self.path
     }
 
-    /// The place in the path of the cell that the agent walks to.
+    /// The index in the path of the cell that the agent walks to.
     pub(crate) const fn next(&self) -> usize {
         self.next
     }
 
-    /// The place of the cell that it comes from.
+    /// The index in the path of the cell that the agent comes from.
     pub(crate) const fn behind(&self) -> usize {
         self.behind
     }
@@ -442,17 +431,17 @@ impl Route {
         self.near.map(|(from, [to, ..])| [from, to])
     }
 
-    /// The place of the last of the next few cells that is this one.
+    /// The index in the path of the last of the next few cells that equals `cell`.
     pub(crate) fn passed(&self, cell: Cell) -> Option<usize> {
         let (_, ahead) = self.near?;
         let at = ahead.iter().rposition(|&other| other == cell)?;
         Some(self.path.cells().len().min(self.next + at + 1) - 1)
     }
 
-    /// Takes a fresh path; the one before stays behind in `path` for its memory.
+    /// Takes a new path. The old one is swapped into `path`, to reuse its memory.
     pub(crate) fn begin(&mut self, path: &mut Path) {
         std::mem::swap(&mut self.path, path);
-        // The start is under the agent already, unless it is the goal as well.
+        // The agent is in the start cell already, unless that is the goal as well.
         self.set_leg(0, 1.min(self.path.cells().len().saturating_sub(1)));
     }
 
@@ -461,8 +450,9 @@ impl Route {
         self.set_leg(0, 0);
     }
 
-    /// Four bytes each for the places of the cell behind and the next one, the number of cells, and the cells;
-    /// eight for the cost. Cells have two bits left in each coordinate, for the mark of a turn.
+    /// The format: four bytes each for the indices `behind` and `next` and for the number of cells; eight
+    /// for the cost; then the cells. The coordinates of a cell have two spare bits each, which hold the
+    /// mark of a turn.
     fn write(&self, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
         let count = |count: usize| u32::try_from(count).map_err(|_| CodecError);
         bytes.extend(count(self.behind)?.to_le_bytes());
@@ -493,7 +483,7 @@ impl Route {
             return Err(CodecError);
         }
         let mut path = Path::new();
-        // What the terrain has become since is not known, so every step will be looked at.
+        // The edits of the terrain since then are unknown, so every step will be checked.
         path.set_halves(cost, GridVersion::ZERO, cells.into_iter().rev(), std::iter::empty());
         if marks.last() > Some(&0) {
             path.set_marks(marks)?;

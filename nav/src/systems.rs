@@ -1,4 +1,4 @@
-//! The systems of this crate, and the order they belong in.
+//! The systems of this crate, and their order.
 //!
 //! ```text
 //!   edits of the terrain                yours: whatever has a `ResMut<Terrain>`
@@ -12,9 +12,8 @@
 //!                                               └─> search     answer requests
 //! ```
 //!
-//! A goal that is chosen in one tick has its path at the end of it, unless the
-//! budget is spent; the first motion is in the tick after. An edit is heeded in
-//! its own tick, by paths and by fields.
+//! A goal that is chosen in one tick has its path at the end of that tick, unless the budget is spent.
+//! The agent first moves along it in the tick after. Paths and fields heed an edit in its own tick.
 //!
 //! | system | reads | writes |
 //! |---|---|---|
@@ -28,10 +27,10 @@
 //! | `avoid` | `Terrain`, `TimeStep`, `Speed`, `Obstacle` | `Position`, `Facing`, `Avoid` |
 //! | `search` | `Terrain`, `SearchBudget`, `Position` | `SearchReport`, `PathRequest`, `Route`, `PathStats`, `PathPending` |
 //!
-//! All heed the [`ClassId`](crate::ClassId) of agents that have one; followers of a field that of the field.
-//! Each cares only for agents with the components that it names, so an agent that
-//! follows a field has no request, and one without [`Avoid`](crate::Avoid) walks through
-//! others. Systems without agents cost next to nothing.
+//! All systems use the [`ClassId`](crate::ClassId) of agents that have one; followers of a field use that
+//! of the field. Each handles only agents with the components that it names. So an agent that follows a
+//! field has no request, and one without [`Avoid`](crate::Avoid) walks through others. Systems without
+//! agents cost next to nothing.
 
 use formic_ecs::{Bundle, Codec, World};
 use formic_jobs::{IntoSystem, SaveRules, ScheduleBuilder};
@@ -52,12 +51,11 @@ pub use crate::obstacle::{BlockedCells, TerrainMut, block_cells};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
 
-/// Adds the systems to a schedule, in their order and behind everything that was
-/// added before, which is no ambiguity.
+/// Adds the systems to a schedule, in their order and after everything that was added before, so without
+/// ambiguity.
 ///
-/// Systems that edit the terrain and behaviours that choose goals go before them:
-/// add them first, or say `.before(formic_nav::systems::block_cells)`. Results are the same
-/// for any number of threads.
+/// Systems that edit the terrain and behaviours that choose goals run before them: add them first, or use
+/// `.before(formic_nav::systems::block_cells)`. Results are the same for any number of threads.
 ///
 /// ```
 /// use formic_ecs::World;
@@ -88,11 +86,11 @@ pub fn add(schedule: ScheduleBuilder) -> ScheduleBuilder {
     schedule.add((before_walking.chain(), walking.chain()).chain().after_earlier())
 }
 
-/// Puts the resources into a world that the systems need: the terrain, no flow fields,
-/// and the defaults of [`TimeStep`] and [`SearchBudget`].
+/// Inserts the resources that the systems need: the terrain, no flow fields, and the defaults of
+/// [`TimeStep`], [`SearchBudget`] and [`SearchReport`].
 ///
-/// The systems panic if the rule of the terrain [cuts corners](crate::MoveRule::cuts_corners): an
-/// agent has a place, and never one in a solid cell.
+/// The systems panic if the rule of the terrain [cuts corners](crate::MoveRule::cuts_corners): an agent
+/// has a position, which is never in a solid cell.
 pub fn insert_resources(world: &mut World, terrain: Terrain) {
     world.insert_resource(terrain);
     world.insert_resource(TimeStep::default());
@@ -102,8 +100,8 @@ pub fn insert_resources(world: &mut World, terrain: Terrain) {
     save(world);
 }
 
-/// Says how what these systems keep beside components is saved with a game; part of
-/// [`insert_resources`], for programs that insert the resources one by one.
+/// Registers how the resources and the state of these systems are saved with a game. [`insert_resources`]
+/// calls it; call it in a program that inserts the resources one by one.
 pub fn save(world: &mut World) {
     SaveRules::of(world)
         .save(Terrain::CODEC)
@@ -114,20 +112,20 @@ pub fn save(world: &mut World) {
         .save_part(BlockedCells::CODEC, BlockedCells::to_save, BlockedCells::load)
         .save_part(SavedSearch::CODEC, SearchState::to_save, SearchState::load)
         .save_part(GridVersion::CODEC, SeenTerrain::version, SeenTerrain::load)
-        // All of it is made anew in each tick.
+        // All of it is computed anew in each tick.
         .rebuild::<AvoidState>();
 }
 
-/// Everything that an agent needs to follow a flow field.
+/// The components that an agent needs to follow a flow field.
 ///
-/// There is an example at [`FlowFollower`].
+/// See the example at [`FlowFollower`].
 #[must_use]
 pub fn flow_agent(position: Vec2, cells_per_second: f32, field: FlowId) -> impl Bundle {
     (Position(position), Facing::default(), Speed(cells_per_second), FlowFollower::new(field))
 }
 
-/// Everything that an agent needs to walk; what makes it choose goals, as
-/// [`Wander`](crate::Wander) does, comes on top.
+/// The components that an agent needs to walk. Add a component that makes it choose goals, such as
+/// [`Wander`](crate::Wander).
 ///
 /// ```
 /// use formic_ecs::{RandomStream, World};

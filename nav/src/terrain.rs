@@ -1,4 +1,4 @@
-//! Terrain: a grid and its regions, kept in step.
+//! Terrain: a grid and its regions, kept consistent.
 
 use std::path::Path;
 use std::sync::{Arc, OnceLock};
@@ -21,15 +21,15 @@ use crate::reach::Reach;
 use crate::region::event::{RegionEvent, RegionId};
 use crate::region::{RegionFault, Regions};
 
-/// The bit beside the rule in what is saved.
+/// The bit beside the rule that is set in a save with landmarks.
 const HAS_LANDMARKS: u8 = 1 << 7;
-/// Where more than one of so many open cells is mixed, A* takes less time.
+/// If more than one of this many open cells is mixed, A* takes less time than jumps.
 const MIXED_SHARE_MAX: usize = 16;
 
 /// A grid, a rule of movement, and the regions that follow from the two.
 ///
-/// This is the type that agents live on. The grid can be read through
-/// [`Terrain::grid`] and edited only here, so that the regions never lag behind.
+/// Agents live on this type. The grid can be read through [`Terrain::grid`] and edited only here, so the
+/// regions are always up to date.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, RegionEvent, Terrain};
@@ -55,19 +55,19 @@ pub struct Terrain {
     rule: MoveRule,
     regions: Regions,
     lanes: LanePair,
-    /// Which regions lead to which by links, once that is asked for.
+    /// Which regions lead to which by links. Computed on first use.
     reach: OnceLock<Reach>,
-    /// Shared with the copy that long searches run over.
+    /// Shared with the copy on which long searches run.
     landmarks: Option<Arc<Landmarks>>,
-    /// The classes of agents, and the terrain of each: open where such an agent may be.
+    /// The classes of agents, each with its terrain, which is open where such an agent may be.
     classes: Vec<(AgentClass, Terrain)>,
 }
 
 impl Terrain {
-    /// Finds the regions of a grid by one flood over it.
+    /// Creates a terrain, and finds the regions of the grid by one flood fill.
     ///
-    /// The version keeps its number and gets another history, that of a terrain with this
-    /// rule: what was derived from another terrain is not taken for one of this.
+    /// The version keeps its number and gets another history, that of a terrain with this rule. So
+    /// nothing derived from another terrain is taken for one of this.
     #[must_use]
     pub fn new(mut grid: Grid, rule: MoveRule) -> Self {
         grid.become_of([rule as u64]);
@@ -81,15 +81,16 @@ impl Terrain {
         Self { grid, rule, regions, lanes, reach, landmarks, classes }
     }
 
-    /// Joins cells by links, which replace those before. As for another terrain, what was derived
-    /// from this one begins anew.
+    /// Joins cells by links, which replace those before. As for another terrain, everything derived from
+    /// this one begins anew.
     ///
-    /// A path goes over a link where that is the best way; its cells do not touch there. Whether a
-    /// goal can be reached stays exact, and has a direction from then on: a drop leads down only.
-    /// Searches are by A*, whose estimates know up to 32 shortcuts exactly; beyond these they are
-    /// zero. An agent that has come to the middle of the cell where a link begins is in the middle of
-    /// the one where it ends; one that gives way to others, from anywhere in that cell, or a crowd
-    /// around it would keep all of its members from the middle. Crossing takes no time, and no speed.
+    /// A path uses a link if that makes it cheaper; its cells do not touch there. Whether a goal can be
+    /// reached stays exact, and becomes directed: a drop leads down only. Searches use A*, whose
+    /// estimates know up to 32 shortcuts exactly; with more shortcuts, the estimates are zero. An agent
+    /// that comes to the centre of the cell where a link begins is moved to the centre of the cell where
+    /// it ends. An agent that gives way to others uses the link from anywhere in that cell, because a
+    /// crowd around it could keep all of its members from the centre. Crossing takes no time, whatever
+    /// the speed.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, Link, MoveRule, Terrain};
@@ -106,8 +107,8 @@ impl Terrain {
     /// ```
     ///
     /// # Panics
-    /// Panics if a link has an end outside of the grid, or two that touch, or no length, or if all
-    /// together cost more than two billion straight steps.
+    /// Panics if a link has an end outside of the grid, two ends that touch, or no length, or if all
+    /// links together cost more than two billion straight steps.
     #[must_use]
     pub fn with_links(mut self, links: impl IntoIterator<Item = Link>) -> Self {
         let before = self.version();
@@ -118,20 +119,20 @@ impl Terrain {
         self.with_classes(classes.into_iter().map(|(class, _)| class))
     }
 
-    /// The links, in the order of where they begin.
+    /// The links, ordered by the cell where they begin.
     #[must_use]
     pub fn links(&self) -> &[Link] {
         self.grid.links().all()
     }
 
-    /// Keeps what agents of these classes need as well: see [`Terrain::for_class`]. Replaces the
-    /// classes before; as for another terrain, what was derived from this one begins anew.
+    /// Also maintains the terrain of these classes of agents: see [`Terrain::for_class`]. Replaces the
+    /// classes before. As for another terrain, everything derived from this one begins anew.
     ///
-    /// Each takes as much memory as the terrain itself. An edit changes the terrain of a class at so
-    /// many cells as such an agent covers, at most.
+    /// Each class takes as much memory as the terrain itself. An edit changes the terrain of a class in
+    /// at most as many cells as such an agent covers.
     ///
     /// # Panics
-    /// Panics if there are more than 255.
+    /// Panics if there are more than 255 classes.
     #[must_use]
     pub fn with_classes(mut self, classes: impl IntoIterator<Item = AgentClass>) -> Self {
         let (width, height) = (self.grid.width().into(), self.grid.height().into());
@@ -152,18 +153,18 @@ impl Terrain {
         self
     }
 
-    /// Works out landmarks for every terrain, this one and those of classes, that is searched step by
-    /// step: for one with weights that change from cell to cell, or with links. Searches over it then expand
-    /// about six times fewer cells, and find paths of the same cost.
+    /// Computes landmarks, which sharpen the estimates of A*, for this terrain and those of classes, each
+    /// if it is searched step by step: if its weights change from cell to cell, or it has links. Searches
+    /// then expand about six times fewer cells, and find paths of the same cost.
     ///
-    /// It takes as long as nine flow fields over the whole map; each cell takes 32 bytes, in saves as well.
-    /// Made for maps on which ways seldom become cheaper than they were at this call: doors may open and
-    /// close, and buildings come and go. An edit that makes no way cheaper leaves landmarks as they
-    /// are; after another one the distances around it are put right, which weakens estimates a little,
-    /// and if these would be more than a thousand, the landmarks of the terrain are forgotten. So they
-    /// are with new [links](Terrain::with_links), and new [classes](Terrain::with_classes) have none. To be
-    /// called again at a convenient time. The terrain is another one from then on to everything that was
-    /// derived from it.
+    /// It takes as long as nine flow fields over the whole map. Each cell takes 32 bytes, in saves as
+    /// well. Landmarks suit maps on which paths seldom become cheaper than they were at this call: doors
+    /// may open and close, and buildings come and go. An edit that makes no path cheaper leaves landmarks
+    /// as they are. After any other edit the distances around it are repaired, which weakens estimates a
+    /// little; if more than a thousand distances need repair, the landmarks of the terrain are dropped.
+    /// New [links](Terrain::with_links) drop them too, and new [classes](Terrain::with_classes) have
+    /// none. Call it again at a convenient time. Everything derived from the terrain takes it for another
+    /// one afterwards.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain, Weight};
@@ -191,22 +192,23 @@ impl Terrain {
         self.classes.iter_mut().for_each(|(_, terrain)| terrain.place_landmarks());
     }
 
-    /// Whether there are [landmarks](Terrain::place_landmarks), and no edit has made them useless.
+    /// Whether there are [landmarks](Terrain::place_landmarks) that no edit has made useless.
     #[must_use]
     pub const fn has_landmarks(&self) -> bool {
         self.landmarks.is_some()
     }
 
-    /// Whether searches go by jumps: there are no links, jumps are likely to be longer than a
-    /// step or two, and costs fit.
+    /// Whether searches use jumps: there are no links, jumps are likely to be longer than a step or two,
+    /// and costs fit.
     pub(crate) fn may_jump(&self) -> bool {
         self.lanes.mixed_count() * MIXED_SHARE_MAX <= self.grid.open_count()
             && self.links().is_empty()
             && (self.lanes.mixed_count() == 0 || self.jump_cost_max() < JUMP_COST_END)
     }
 
-    /// The most that a cost or an estimate of a search by jumps over weights can be: a step costs less than both of its cells
-    /// weigh, and the last jump and the estimate are no longer than a side each.
+    /// An upper bound of the costs and estimates of a search by jumps over weights. A step costs less
+    /// than the sum of the weights of its cells, and the last jump and the estimate are each at most a
+    /// side long.
     fn jump_cost_max(&self) -> u64 {
         let side = u64::from(self.grid.width().max(self.grid.height()));
         let heaviest = self.grid.weight_range().map_or(1, |(_, max)| max.factor());
@@ -218,7 +220,7 @@ impl Terrain {
         self.landmarks.as_deref()
     }
 
-    /// Puts landmarks right after an edit that may have made steps cheaper.
+    /// Repairs landmarks after an edit that may have made steps cheaper.
     fn repair_landmarks(&mut self, cell: Cell) {
         let ground = Ground::new(&self.grid, self.rule);
         let Some(landmarks) = &mut self.landmarks else { return };
@@ -227,12 +229,12 @@ impl Terrain {
         }
     }
 
-    /// The terrain of a class of agents, or `None` if there is no such class: regions, paths and
-    /// fields over it are those of such agents. That of class zero is the terrain itself.
+    /// The terrain of a class of agents, or `None` if there is no such class. Its regions, paths and
+    /// fields are those of such agents. Class zero is the terrain itself.
     ///
-    /// The cell of an agent is the north-western one of the square that it covers. It is open if
-    /// the class can cross all of the square, and as heavy as the heaviest cell of it. Edits go to
-    /// the terrain itself, which those of classes follow.
+    /// The cell of an agent is the north-western cell of the square that it covers. It is open if the
+    /// class can cross all of the square, and as heavy as the heaviest cell there. Edit the terrain
+    /// itself; those of classes follow.
     ///
     /// ```
     /// use formic_nav::{AgentClass, Cell, ClassId, Grid, MoveRule, Terrain};
@@ -259,7 +261,7 @@ impl Terrain {
         self.classes.get(usize::from(class.0.checked_sub(1)?)).map(|(class, _)| class)
     }
 
-    /// The terrain of an agent.
+    /// The terrain for agents of a class.
     pub(crate) fn for_agents(&self, class: ClassId) -> &Self {
         assert!(
             !self.rule.cuts_corners(),
@@ -270,7 +272,7 @@ impl Terrain {
         self.for_class(class).unwrap_or_else(missing)
     }
 
-    /// Lets the terrains of classes follow an edit of a cell.
+    /// Applies the edit of a cell to the terrains of classes.
     fn edit_classes(&mut self, cell: Cell) {
         for (class, terrain) in &mut self.classes {
             for corner in class.corners(cell) {
@@ -284,8 +286,8 @@ impl Terrain {
         let _ = if is_open { self.dig(cell) } else { self.fill(cell) };
     }
 
-    /// How a terrain is saved with a game: with everything that its regions depend on beside the grid,
-    /// so that the next edit has the same result, and the same random cell is drawn.
+    /// The format of a terrain in a saved game. It contains everything beside the grid on which its
+    /// regions depend, so that the next edit has the same result, and the same random cell is drawn.
     pub const CODEC: Codec<Self> = Codec::custom(
         |terrain, out| {
             terrain.write(out);
@@ -333,7 +335,7 @@ impl Terrain {
         fault.map_or(Ok(()), |cell| Err(RegionFault { cell }))
     }
 
-    /// Whether the terrains of classes are what follows from this one.
+    /// Checks that the terrains of classes follow from this one.
     fn check_classes(&self) -> Result<(), RegionFault> {
         for (class, terrain) in &self.classes {
             let has_size = (terrain.grid.width(), terrain.grid.height())
@@ -354,7 +356,7 @@ impl Terrain {
         Ok(())
     }
 
-    /// Reads a map file; the rule is the default, that of the benchmarks.
+    /// Reads a map file. The rule is the default, that of the benchmarks.
     ///
     /// # Errors
     /// Returns [`LoadError`] if [`Grid::load`] does.
@@ -385,20 +387,19 @@ impl Terrain {
         &self.regions
     }
 
-    /// Where scans along rows and columns stop.
+    /// The positions where scans along rows and columns stop.
     pub(crate) const fn lanes(&self) -> &LanePair {
         &self.lanes
     }
 
-    /// How many edits changed the grid, and which. Two terrains of equal versions are
-    /// alike.
+    /// The number and history of the edits of the grid. Two terrains of equal versions are alike.
     #[must_use]
     pub fn version(&self) -> GridVersion {
         self.grid.version()
     }
 
-    /// Opens a cell and merges the regions around it. False, and nothing happens,
-    /// if it is open already or outside.
+    /// Opens a cell and merges the regions around it. Returns false and changes nothing if it is open
+    /// already or outside.
     pub fn dig(&mut self, cell: Cell) -> bool {
         let changed = self.grid.dig(cell);
         if changed {
@@ -411,8 +412,8 @@ impl Terrain {
         changed
     }
 
-    /// Makes a cell solid and splits its region where that cuts it. False, and
-    /// nothing happens, if it is solid already or outside.
+    /// Makes a cell solid, and splits its region if that disconnects it. Returns false and changes
+    /// nothing if it is solid already or outside.
     pub fn fill(&mut self, cell: Cell) -> bool {
         let changed = self.grid.fill(cell);
         if changed {
@@ -424,8 +425,8 @@ impl Terrain {
         changed
     }
 
-    /// Gives a cell a weight. False, and nothing happens, if it has that weight
-    /// already or is outside.
+    /// Sets the weight of a cell. Returns false and changes nothing if it has that weight already or is
+    /// outside.
     pub fn set_weight(&mut self, cell: Cell, weight: Weight) -> bool {
         let changed = self.grid.set_weight(cell, weight);
         if changed {
@@ -436,15 +437,15 @@ impl Terrain {
         changed
     }
 
-    /// Becomes a copy of a terrain that this was a copy of before edits. False if these are
-    /// not known any longer.
+    /// Makes this terrain, which was a copy of `other` before edits of it, a copy again. Returns false if
+    /// these edits are no longer known.
     pub(crate) fn follow(&mut self, other: &Self) -> bool {
         if self.version() == other.version() {
             self.take_landmarks_of(other);
             return true;
         }
         let Some(changes) = other.grid.changes_since(self.version()) else { return false };
-        // They depend on the order of edits, and are taken over.
+        // Landmarks depend on the order of edits, so they are copied.
         self.landmarks = None;
         self.classes.iter_mut().for_each(|(_, terrain)| terrain.landmarks = None);
         for Change { cell, .. } in changes {
@@ -460,7 +461,7 @@ impl Terrain {
         true
     }
 
-    /// Those of one with the same classes.
+    /// Copies the landmarks of a terrain with the same classes.
     fn take_landmarks_of(&mut self, other: &Self) {
         self.landmarks.clone_from(&other.landmarks);
         for ((_, one), (_, other)) in self.classes.iter_mut().zip(&other.classes) {
@@ -483,7 +484,7 @@ impl Terrain {
         self.regions.region_inside(cell)
     }
 
-    /// Whether there is a path from one cell to another. A few array reads, no search. Where links
+    /// Whether there is a path from one cell to another. Takes a few array reads, and no search. If links
     /// have to be crossed, the first call after an edit looks at all of them.
     #[must_use]
     pub fn reachable(&self, from: Cell, to: Cell) -> bool {
@@ -497,27 +498,27 @@ impl Terrain {
                         .is_some_and(|(a, b)| self.leads(a, b)))
     }
 
-    /// Whether there is a way from one region to another.
+    /// Whether there is a path from one region to another.
     pub(crate) fn leads(&self, from: RegionId, to: RegionId) -> bool {
         let reach = || self.reach.get_or_init(|| Reach::new(&self.grid, &self.regions));
         from == to || !self.links().is_empty() && reach().leads(from, to)
     }
 
-    /// Takes what happened to regions since the last call, oldest first.
+    /// Removes and returns the region events since the last call, oldest first.
     ///
-    /// At most [`EVENTS_MAX`](crate::EVENTS_MAX) events wait here; that some were
-    /// lost shows in [`Regions::lost_event_count`].
+    /// At most [`EVENTS_MAX`](crate::EVENTS_MAX) events wait here. [`Regions::lost_event_count`] counts
+    /// those that were lost.
     pub fn drain_events(&mut self) -> impl Iterator<Item = RegionEvent> + '_ {
         self.regions.drain_events()
     }
 
-    /// Compares the regions with those of a fresh flood, for all classes of agents, and looks
-    /// whether landmarks hold.
+    /// Compares the regions with those of a fresh flood fill, for all classes of agents, and checks
+    /// landmarks.
     ///
-    /// A pass over the whole map, for tests and tools.
+    /// It passes over the whole map, and is meant for tests and tools.
     ///
     /// # Errors
-    /// Returns [`RegionFault`] if a cell is wrong: the first one. It would be a bug of this crate.
+    /// Returns [`RegionFault`] for the first wrong cell, if any. It would be a bug of this crate.
     pub fn check(&self) -> Result<(), RegionFault> {
         self.regions.check(&self.grid)?;
         self.check_landmarks()?;

@@ -15,28 +15,27 @@ use crate::grid::change::{ChangeKind, GridVersion};
 use crate::line::{PARTS, Point, append_cells, is_free};
 use crate::terrain::Terrain;
 
-/// The end of a search.
+/// The result of a search.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[must_use]
 pub enum PathOutcome {
     /// The path buffer holds a path of least cost.
     Found {
-        /// What it costs.
+        /// The cost of the path.
         cost: Cost,
     },
-    /// The goal cannot be reached; the path buffer holds a path of least cost to
-    /// the reachable cell nearest to it. Only where a query
-    /// [asks for it](crate::PathQuery::or_nearest).
+    /// The goal cannot be reached; the path buffer holds a path of least cost to the reachable cell
+    /// nearest to it. Only for a query that [asks for it](crate::PathQuery::or_nearest).
     Partial {
-        /// What it costs.
+        /// The cost of the path.
         cost: Cost,
         /// Why there is no path to the goal.
         reason: Unreachable,
     },
-    /// No path exists. Found out without a search.
+    /// No path exists. No search was needed to know that.
     Unreachable(Unreachable),
-    /// The search was given up after as many expansions as it was allowed.
+    /// The search has used up the expansions that it was allowed.
     OutOfBudget,
 }
 
@@ -51,7 +50,7 @@ impl PathOutcome {
     }
 }
 
-/// Why no path exists.
+/// The reason why no path exists.
 #[derive(
     Clone, Copy, PartialEq, Eq, Hash, Debug, Default, NoUninit, CheckedBitPattern, HashState,
 )]
@@ -67,7 +66,7 @@ pub enum Unreachable {
     GoalOutside,
     /// The goal is solid.
     GoalBlocked,
-    /// Start and goal are open, but of two regions.
+    /// Start and goal are open, but in regions that are not connected.
     #[default]
     Disconnected,
 }
@@ -86,26 +85,27 @@ impl fmt::Display for Unreachable {
 
 impl std::error::Error for Unreachable {}
 
-/// A list of cells from a start to a goal, both included, each one legal step
-/// from the one before.
+/// A list of cells from a start to a goal, both included, each one legal step or link from the one
+/// before.
 ///
-/// A path remembers the version of the grid that it was found on, so that it can
-/// tell whether edits have broken it since. Its memory is kept from one search
-/// to the next.
+/// A path remembers the version of the grid on which it was found, so it can tell whether edits have
+/// broken it since. Its memory is reused by the next search.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Path {
     cells: Vec<Cell>,
     cost: Cost,
     version: GridVersion,
     bounds: Bounds,
-    /// Of a way at any angle, for each cell which point of it this goes straight to, or zero.
+    /// For each cell of an any-angle path, the point of the cell to which it goes straight, or zero.
+    /// Empty for other paths.
     marks: Vec<u8>,
 }
 
-/// The point is the middle of the cell. Other marks are 1 in the west or 2 in the east, 2 more in the south.
+/// The mark of the centre of the cell. Other marks are 1 in the west or 2 in the east, plus 2 in the
+/// south.
 const MIDDLE: u8 = 5;
 
-/// The bounds are not in it: they follow from the cells.
+/// The bounds are not hashed: they follow from the cells.
 impl HashState for Path {
     fn hash_state(&self, hasher: &mut StateHasher) {
         hasher.write(bytemuck::cast_slice(&self.cells));
@@ -118,7 +118,7 @@ impl HashState for Path {
 }
 
 impl Path {
-    /// A path of no cells, to be filled by a search.
+    /// Creates a path of no cells, for a search to fill.
     #[must_use]
     pub const fn new() -> Self {
         Self {
@@ -136,16 +136,16 @@ impl Path {
         &self.cells
     }
 
-    /// The cells to be entered, which is all but the start.
+    /// The cells to enter: all but the start.
     #[must_use]
     pub fn steps(&self) -> &[Cell] {
         self.cells.get(1..).unwrap_or_default()
     }
 
-    /// The points from the middle of the first cell to that of the last one between which the way goes straight: of a
-    /// way at any angle ([`Algorithm::AnyAngle`](crate::Algorithm::AnyAngle)) the corners at which it turns,
-    /// a thirty-second of a cell away from them, and of another path the middles of all cells. For that one
-    /// see [`Path::pull`] as well.
+    /// The points between which the path goes straight, from the centre of the first cell to that of the
+    /// last. For an any-angle path ([`Algorithm::AnyAngle`](crate::Algorithm::AnyAngle)) these are the
+    /// corners at which it turns, a thirty-second of a cell away from them. For another path they are the
+    /// centres of all cells; see [`Path::pull`] as well.
     ///
     /// ```
     /// use formic_nav::{Algorithm, Cell, Grid, MoveRule, Path, PathQuery, PathScratch, Terrain};
@@ -164,7 +164,7 @@ impl Path {
     pub fn points(&self) -> impl Iterator<Item = Vec2> + '_ {
         let last = self.cells.len().saturating_sub(1);
         let middle = |place: usize| self.cells.get(place).map(|cell| cell.centre());
-        // Those at the ends are on the way beside their middles, if it turns there.
+        // Turns in the first and the last cell are points beside the centres of those cells.
         let is_passed = move |place: &usize| match self.is_at_any_angle() {
             true => ![0, MIDDLE].contains(&self.marks[*place]),
             false => (1..last).contains(place),
@@ -179,25 +179,24 @@ impl Path {
         self.cells.is_empty()
     }
 
-    /// What the whole path costs.
+    /// The cost of the whole path.
     #[must_use]
     pub const fn cost(&self) -> Cost {
         self.cost
     }
 
-    /// The version of the grid that this path is known to be legal on.
+    /// The version of the grid on which this path is known to be legal.
     #[must_use]
     pub const fn version(&self) -> GridVersion {
         self.version
     }
 
-    /// Whether the rest of this path, from the cell with index `from` on, can
-    /// still be walked after the edits since it was found.
+    /// Checks whether the rest of this path, from the cell with index `from` on, is still legal after the
+    /// edits since it was found.
     ///
-    /// That a path is legal does not make it the best one still: edits may have
-    /// opened a shorter way, or changed weights. While nothing was filled within
-    /// the bounds of the path this costs next to nothing, so followers can ask
-    /// before every step. On another terrain every step is looked at.
+    /// A legal path need not be the best one any more: edits may have opened a shorter path, or changed
+    /// weights. The check costs next to nothing while no cell was filled within the bounds of the path,
+    /// so followers can call it before every step. On another terrain it checks every step.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
@@ -213,8 +212,8 @@ impl Path {
     /// ```
     ///
     /// # Errors
-    /// Returns [`PathFault`] if a step has become illegal: the first such one, counted from the
-    /// start of the path. Returns [`PathFault::Empty`] if there are no cells from `from` on.
+    /// Returns [`PathFault`] for the first step, counted from the start of the path, that has become
+    /// illegal. Returns [`PathFault::Empty`] if there are no cells from `from` on.
     pub fn revalidate(&mut self, terrain: &Terrain, from: usize) -> Result<(), PathFault> {
         let rest = self.cells.get(from..).unwrap_or_default();
         if rest.is_empty() {
@@ -224,13 +223,13 @@ impl Path {
             path_cost(terrain.grid(), terrain.rule(), rest).map_err(|fault| fault.later(from))?;
             self.check_lines(terrain.grid(), from)?;
         }
-        // Cells behind the follower may be solid by now, but no caller asks for
-        // them: followers only go forward.
+        // Cells behind the follower may be solid by now, but no caller asks for them: followers only go
+        // forward.
         self.version = terrain.version();
         Ok(())
     }
 
-    /// Empties this path and keeps its memory.
+    /// Clears this path and keeps its memory.
     pub fn clear(&mut self) {
         self.cells.clear();
         self.cost = Cost::ZERO;
@@ -239,7 +238,8 @@ impl Path {
         self.marks.clear();
     }
 
-    /// Replaces this path by one given from a cell in the middle of it to its start and to its goal.
+    /// Replaces this path by one given as two halves, from a cell in the middle to its start and to its
+    /// goal.
     pub(crate) fn set_halves(
         &mut self,
         cost: Cost,
@@ -258,8 +258,8 @@ impl Path {
         self.version = version;
     }
 
-    /// Replaces this path by one given by its corners, from goal to start: from
-    /// each to the next it goes straight on.
+    /// Replaces this path by one given by its corners, from goal to start. The path is straight between
+    /// corners.
     pub(crate) fn set_corners_reversed(
         &mut self,
         cost: Cost,
@@ -282,7 +282,8 @@ impl Path {
         self.version = version;
     }
 
-    /// Replaces this path by a way at any angle, given by its goal and the points before, from there to the start.
+    /// Replaces this path by an any-angle path, given by its goal and the points before it, back to the
+    /// start.
     pub(crate) fn set_points_reversed(
         &mut self,
         cost: Cost,
@@ -296,7 +297,7 @@ impl Path {
         let mut last = goal;
         for point in points {
             marks.resize(cells.len(), 0);
-            // A corner of the last cell stands for the end as well.
+            // A corner in the last cell also replaces the end.
             marks[cells.len() - 1] = mark(last);
             append_cells(terrain.grid(), [last, point], cells);
             last = point;
@@ -308,23 +309,23 @@ impl Path {
         (self.cost, self.version) = (cost, terrain.version());
     }
 
-    /// Whether the way goes straight from corner to corner.
+    /// Whether this is an any-angle path.
     pub(crate) fn is_at_any_angle(&self) -> bool {
         !self.marks.is_empty()
     }
 
-    /// Whether a way at any angle goes straight to and from this cell.
+    /// Whether an any-angle path has a turn in this cell.
     pub(crate) fn is_turn(&self, place: usize) -> bool {
         place == 0 || self.marks[place] > 0
     }
 
-    /// The place of the cell that a way at any angle goes straight to from this one.
+    /// The index of the cell to which an any-angle path goes straight from this one.
     pub(crate) fn turn_after(&self, place: usize) -> usize {
         let after = (place + 1..self.marks.len()).find(|&after| self.marks[after] > 0);
         after.unwrap_or(place)
     }
 
-    /// The point of a cell that the way goes over.
+    /// The point of a cell through which the path goes.
     fn exact_point(&self, place: usize) -> Point {
         let [east, south] = match self.marks.get(place) {
             None | Some(&(0 | MIDDLE)) => [PARTS / 2; 2],
@@ -335,17 +336,18 @@ impl Path {
         Point::new(self.cells[place], east, south)
     }
 
-    /// The point of a cell that the way goes over, in cells.
+    /// The point of a cell through which the path goes, in cells.
     pub(crate) fn point(&self, place: usize) -> Vec2 {
         self.exact_point(place).position()
     }
 
-    /// Whether the way can be gone straight from one turn to the next. What is behind the cell `at` does not count.
+    /// Whether the straight line from one turn to the next is free. Cells before `at` on the line do not
+    /// count.
     pub(crate) fn is_line_free(&self, grid: &Grid, ends: [usize; 2], at: Cell) -> bool {
         is_free(grid, ends.map(|place| self.exact_point(place)), at)
     }
 
-    /// Checks all lines that begin at a place or behind it.
+    /// Checks all lines that begin at index `from` or after it.
     fn check_lines(&self, grid: &Grid, from: usize) -> Result<(), PathFault> {
         let mut start = 0;
         for end in (0..self.marks.len()).filter(|&place| self.marks[place] > 0) {
@@ -357,25 +359,25 @@ impl Path {
         Ok(())
     }
 
-    /// For each cell of a way at any angle the mark of its point; none for another path.
+    /// The mark of each cell of an any-angle path; empty for another path.
     pub(crate) fn marks(&self) -> &[u8] {
         &self.marks
     }
 
-    /// Makes this path a way at any angle that has such marks.
+    /// Makes this path an any-angle path with these marks.
     pub(crate) fn set_marks(&mut self, marks: Vec<u8>) -> Saved<()> {
         let is_sound = marks.iter().all(|&mark| mark <= MIDDLE);
         self.marks = marks;
         if is_sound { Ok(()) } else { Err(CodecError) }
     }
 
-    /// Forgets all cells from a place on, and the lines over them; the cost stays that of the whole path.
+    /// Removes all cells from an index on, and all marks; the cost stays that of the whole path.
     pub(crate) fn truncate(&mut self, length: usize) {
         self.cells.truncate(length);
         self.marks.clear();
     }
 
-    /// Whether anything has happened that could make a step illegal.
+    /// Whether any edit could have made a step illegal.
     pub(crate) fn may_be_broken(&self, terrain: &Terrain) -> bool {
         let Some(mut changes) = terrain.grid().changes_since(self.version) else { return true };
         // The cells beside a diagonal step lie within the bounds as well.
@@ -383,14 +385,14 @@ impl Path {
     }
 }
 
-/// Which point of its cell this is.
+/// The mark of a point in its cell.
 fn mark(point: Point) -> u8 {
     let [east, south] = [point.x, point.y].map(|it| it.rem_euclid(PARTS));
     let is_far = |part: i32| u8::from(part > PARTS / 2);
     if east == PARTS / 2 { MIDDLE } else { 1 + is_far(east) + 2 * is_far(south) }
 }
 
-/// The cells behind `from` up to `to`, in one of the eight directions.
+/// The cells after `from` up to `to`, in one of the eight directions.
 fn line(from: Cell, to: Cell) -> impl Iterator<Item = Cell> {
     let step = |from: u16, to: u16| match from.cmp(&to) {
         Ordering::Less => 1,

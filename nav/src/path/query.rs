@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::HashState;
 
-/// How to search.
+/// The algorithm of a search.
 #[derive(
     Clone, Copy, PartialEq, Eq, Hash, Debug, Default, NoUninit, CheckedBitPattern, HashState,
 )]
@@ -12,21 +12,22 @@ use formic_ecs::HashState;
 #[repr(u8)]
 #[non_exhaustive]
 pub enum Algorithm {
-    /// Jump points, or A* where weights change from cell to cell.
+    /// Jump points, or A* if weights change from cell to cell.
     #[default]
     Auto,
-    /// A*, cell by cell. Never the faster one; to compare with.
+    /// A*, cell by cell. Never faster than `Auto`; for comparison.
     AStar,
-    /// The shortest way at any angle, which keeps a thirty-second of a cell away from everything solid: it
-    /// goes straight from corner to corner ([`Path::points`](crate::Path::points)), and its cost is that of its length.
+    /// The shortest any-angle path that keeps a thirty-second of a cell away from everything solid. It
+    /// goes straight from corner to corner ([`Path::points`](crate::Path::points)), and its cost is that
+    /// of its length.
     ///
-    /// Of terrains by [`MoveRule::BothFree`](crate::MoveRule::BothFree) without links on which open cells
-    /// that touch have one weight. Others are searched as by [`Algorithm::Auto`]: over weights a way at
-    /// any angle would have to bend at every change.
+    /// It applies to terrains by [`MoveRule::BothFree`](crate::MoveRule::BothFree) without links, on
+    /// which open cells that touch have the same weight. Others are searched as by [`Algorithm::Auto`]:
+    /// over weights an any-angle path would have to bend at every change.
     AnyAngle,
 }
 
-/// A start, a goal, and how to get from one to the other.
+/// A start, a goal, and the options of the search.
 ///
 /// ```
 /// use formic_nav::{Algorithm, Cell, PathQuery};
@@ -36,38 +37,37 @@ pub enum Algorithm {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct PathQuery {
-    /// Where the path begins.
+    /// The start of the path.
     pub start: Cell,
-    /// Where it is to end.
+    /// The end of the path.
     pub goal: Cell,
-    /// How to search.
+    /// The algorithm of the search.
     pub algorithm: Algorithm,
-    /// Cells to expand before the search is given up. Sixteen cells that are looked at to
-    /// find the one nearest to the goal count as one.
+    /// The maximum number of cells to expand. Sixteen cells that are checked to find the one nearest to
+    /// the goal count as one.
     pub expansion_count_max: u64,
-    /// Whether a path to the reachable cell next to the goal will do where the
-    /// goal itself cannot be reached.
+    /// Whether a path to the reachable cell nearest to the goal suffices if the goal itself cannot be
+    /// reached.
     pub or_nearest: bool,
 }
 
 impl PathQuery {
-    /// Asks for a path of least cost, however long the search takes.
+    /// Creates a query for a path of least cost, without a limit on the search.
     #[must_use]
     pub const fn new(start: Cell, goal: Cell) -> Self {
         let (algorithm, expansion_count_max) = (Algorithm::Auto, u64::MAX);
         Self { start, goal, algorithm, expansion_count_max, or_nearest: false }
     }
 
-    /// The same query by a certain algorithm.
+    /// Returns the query with this algorithm.
     #[must_use]
     pub const fn by(self, algorithm: Algorithm) -> Self {
         Self { algorithm, ..self }
     }
 
-    /// The same query, content with a [partial](crate::PathOutcome::Partial) path
-    /// where the goal cannot be reached: to the reachable cell from which fewest steps of
-    /// the rule, by their length, would lead to it if all cells were open; of equals to the
-    /// first in reading order.
+    /// Returns the query with [partial](crate::PathOutcome::Partial) paths allowed if the goal cannot be
+    /// reached. A partial path leads to the reachable cell that would be the closest to the goal, by the
+    /// length of steps of the rule, if all cells were open; of equals, to the first in reading order.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathOutcome, PathQuery, PathScratch, Terrain};
@@ -85,7 +85,7 @@ impl PathQuery {
         Self { or_nearest: true, ..self }
     }
 
-    /// The same query, given up before it expands more than so many cells.
+    /// Returns the query with a maximum number of cells to expand.
     #[must_use]
     pub const fn within(self, expansion_count_max: u64) -> Self {
         Self { expansion_count_max, ..self }
