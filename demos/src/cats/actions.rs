@@ -34,9 +34,9 @@ pub(super) struct Play {
 
 type Needs = (&'static mut Hunger, &'static mut Tiredness, &'static mut TimeSpent, &'static Temper);
 
-/// A cat does whatever it does until its mind wants something else, so that none of these actions
-/// ends by itself. It adds so much to hunger and to tiredness per second; the books know the option by
-/// its place.
+/// Runs one action of a cat for a tick. None of these actions ends by itself: a cat continues until its
+/// decision engine chooses another. The action adds to hunger and tiredness per second; the statistics
+/// refer to an option by its index.
 fn live(
     cats: &AgentAccess<Needs>,
     cat: Agent,

@@ -9,19 +9,19 @@ use serde::{Deserialize, Serialize};
 use super::mind::inputs;
 use super::needs::{Hunger, Tiredness};
 
-/// How one cat was at one moment.
+/// The state of one cat at one moment.
 #[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
 pub(super) struct Entry {
     pub(super) seconds: f32,
     pub(super) hunger: f32,
     pub(super) tiredness: f32,
-    /// What its options scored, as if none of them ran.
+    /// The scores of its options, as if none of them were running.
     pub(super) scores: [f32; 3],
     pub(super) choice: Option<usize>,
 }
 
-/// Keeps an eye on one cat. However long it lives, its diary has no more than
-/// [`Diary::ENTRIES_MAX`] entries, which then are further apart.
+/// The diary of one cat. It never has more than [`Diary::ENTRIES_MAX`] entries: over a long life they are
+/// further apart.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Diary {
     cat: Entity,
@@ -63,7 +63,7 @@ impl Diary {
     }
 }
 
-/// Writes down how the cat of the diary is.
+/// Records the state of the diary's cat.
 pub(super) fn keep_diary(
     mut diary: ResMut<Diary>,
     lookup: ComponentLookup<(&'static Hunger, &'static Tiredness, &'static UtilityAgent)>,

@@ -1,15 +1,15 @@
 //! Cats that eat, sleep or play, whichever scores most: utility over action entities.
 //!
-//! The cat is that of seed 002, an article on game minds in an ECS: it plays, then it naps, again
+//! The cat is that of seed 002, an article on decision making in an ECS: it plays, then it naps, again
 //! and again, and when it is more hungry than tired it eats. It sleeps more than it eats.
 //!
 //! ```text
 //!   think (scores) ──> identify ──> eat, sleep, play ──> keep_diary
 //! ```
 //!
-//! * `needs`: what a cat is made of;
-//! * `mind`: what it can do, and what that is worth to it;
-//! * `actions`: how it does it;
+//! * `needs`: the components of a cat;
+//! * `mind`: the options, and their scores;
+//! * `actions`: the actions;
 //! * `diary`: what one of them did, for the plot;
 //! * `plot`: the diary beside the curves, as SVG;
 //! * `view`: all of them, by their needs.
@@ -65,7 +65,7 @@ struct Arguments {
     plot: Option<PathBuf>,
 }
 
-/// How much time a tick is.
+/// The duration of a tick, in seconds.
 const TICK_SECONDS: f32 = 0.1;
 
 struct CatWorld {
@@ -106,7 +106,7 @@ impl CatWorld {
         self.engine.resource()
     }
 
-    /// For how many ticks all cats together did each of their options.
+    /// Returns the number of ticks that all cats together spent on each of their options.
     fn time_spent(&self) -> [u64; 3] {
         let mut sums = [0; 3];
         for spent in self.engine.world.query_ref::<&TimeSpent>() {
@@ -115,7 +115,7 @@ impl CatWorld {
         sums
     }
 
-    /// How many cats are at each of their options.
+    /// Returns the number of cats doing each of their options.
     fn at_it(&self) -> [u64; 3] {
         let mut counts = [0; 3];
         for agent in self.engine.world.query_ref::<&UtilityAgent>() {
@@ -189,7 +189,7 @@ impl Simulation for CatWorld {
             if !needs.contains(hunger) || !needs.contains(tiredness) {
                 return Err(format!("cat {cat} has hunger {hunger} and tiredness {tiredness}"));
             }
-            // In every tick a cat does one thing, and not two.
+            // A cat does exactly one thing in every tick.
             let busy: u64 = spent.ticks.iter().map(|&ticks| u64::from(ticks)).sum();
             if busy != ticks {
                 return Err(format!("cat {cat} was busy for {busy} of {ticks} ticks"));

@@ -3,19 +3,19 @@
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::Component;
 
-/// From 0, not hungry, to 100, hungry to death.
+/// Hunger, from 0 (not hungry) to 100 (starving).
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(editable)]
 #[repr(transparent)]
 pub(super) struct Hunger(pub(super) f32);
 
-/// From 0, not tired, to 100, tired to death.
+/// Tiredness, from 0 (not tired) to 100 (exhausted).
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(editable)]
 #[repr(transparent)]
 pub(super) struct Tiredness(pub(super) f32);
 
-/// How fast needs come and go, as factors: so that cats differ.
+/// How fast needs rise and fall, as factors, so that cats differ.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Temper {
@@ -23,7 +23,7 @@ pub(super) struct Temper {
     pub(super) drowsiness: f32,
 }
 
-/// For how many ticks a cat did each of its options, in their order.
+/// The number of ticks that a cat spent on each of its options, in their order.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct TimeSpent {

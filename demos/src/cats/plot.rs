@@ -1,4 +1,4 @@
-//! The diary of a cat beside the curves that it decides by.
+//! A plot of a cat's diary beside the curves that it decides by.
 //!
 //! ```text
 //!   +-- needs over time, what it does as coloured bands --+-- eat ---+
@@ -31,7 +31,7 @@ pub(super) fn draw(diary: &Diary, reasoner: &Reasoner) -> Vec<u8> {
         .set("font-family", "sans-serif")
         .add(Title::new("A cat: its needs, its scores and its choices"))
         .add(ground);
-    // A multiple of four, so that the marks of the axis are whole.
+    // A multiple of four, so that the axis labels are whole numbers.
     let seconds = diary.entries().last().map_or(1.0, |entry| entry.seconds.max(1.0));
     let seconds = (seconds / 4.0).ceil() * 4.0;
     let needs = Chart::new((60.0, 50.0), (740.0, 240.0), seconds, 100.0);
@@ -53,7 +53,7 @@ pub(super) fn draw(diary: &Diary, reasoner: &Reasoner) -> Vec<u8> {
     format!("{svg}\n").into_bytes()
 }
 
-/// The curves of one need each, and what playing scores along both.
+/// Draws the curve of each need, and the score of playing along both.
 fn draw_curves(svg: &mut Document, reasoner: &Reasoner) {
     let chart = |row: f32| Chart::new((880.0, 50.0 + row * 195.0), (280.0, 130.0), 100.0, 1.0);
     let along = |curve: Curve| (0..=50).map(move |it| (it, curve.at(it as f32 / 50.0)));
@@ -111,7 +111,7 @@ impl Chart {
         polyline(svg, points.map(|(x, y)| (self.x(x), self.y(y))), colour, 1.8);
     }
 
-    /// What the cat does, as colours behind the lines and as words where there is room.
+    /// Draws what the cat does, as colours behind the lines and as words where there is room.
     fn bands(&self, svg: &mut Document, diary: &Diary) {
         let entries = diary.entries();
         let mut from = 0.0;
@@ -134,7 +134,7 @@ impl Chart {
         }
     }
 
-    /// Names at the right end of the title, in their colours.
+    /// Draws names at the right end of the title, in their colours.
     fn legend<const N: usize>(&self, svg: &mut Document, names: [(&str, Colour); N]) {
         for (place, (name, colour)) in names.into_iter().rev().enumerate() {
             let right = self.x(self.x_max) - place as f32 * 80.0;
@@ -145,18 +145,19 @@ impl Chart {
     }
 }
 
-/// With as many decimals as it needs.
+/// Formats a number with as many decimals as it needs.
 fn number(value: f32) -> String {
     if value.fract() == 0.0 { format!("{value:.0}") } else { format!("{value:.2}") }
 }
 
-/// Words whose `start`, `middle` or `end` stands at a place; the size is that of the letters, in pixels.
+/// Writes words whose `start`, `middle` or `end` is at a point; the size is that of the letters, in
+/// pixels.
 fn text(svg: &mut Document, (x, y): (f32, f32), size: f32, anchor: &str, words: &str) {
     let text = Text::new(words).set("x", x).set("y", y).set("font-size", size);
     svg.append(text.set("text-anchor", anchor).set("fill", "#333333"));
 }
 
-/// Straight lines from each point to the next.
+/// Draws straight lines from each point to the next.
 fn polyline(
     svg: &mut Document,
     points: impl IntoIterator<Item = (f32, f32)>,

@@ -1,4 +1,4 @@
-//! The cats behave as their pattern says.
+//! Tests that the cats behave as their pattern says.
 
 use super::*;
 

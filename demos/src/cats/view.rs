@@ -1,4 +1,4 @@
-//! The cats as they are shown: each where its needs are, hunger to the right and tiredness upwards.
+//! The view of the cats: each at its needs, with hunger to the right and tiredness upwards.
 
 use formic::inspect::{Axes, Ground, Kind, Mark, Marks, Scene, View};
 use formic_ai::prelude::*;
@@ -11,13 +11,13 @@ use super::{CatWorld, TICK_SECONDS};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
-/// In points of need: cats never come further.
+/// In points of need: cats never exceed these.
 const HUNGER_MAX: f32 = 100.0;
 const TIREDNESS_MAX: f32 = 40.0;
-/// Of eating, sleeping and playing: colours that the colour-blind can tell apart.
+/// The colours of eating, sleeping and playing; colour-blind people can tell them apart.
 pub(super) const COLOURS: [Colour; 3] =
     [Colour([230, 159, 0]), Colour([0, 114, 178]), Colour([0, 158, 115])];
-/// How many tiles a point of need has.
+/// The number of tiles per point of need.
 const TILES: u16 = 4;
 
 impl View for CatWorld {
@@ -36,7 +36,7 @@ impl View for CatWorld {
         Axes { names: ["hunger", "tiredness"], is_upwards: true }
     }
 
-    /// The colour is that of what scores most there.
+    /// The colour of a tile is that of the option that scores most there.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,

@@ -5,10 +5,10 @@ use std::str::FromStr;
 
 use formic_nav::Cell;
 
-/// The most imps that one cheat spawns.
+/// The maximum number of imps that one cheat spawns.
 const SPAWN_MAX: u32 = 10_000;
 
-/// Something that is done to the dungeon between two ticks.
+/// A change to the dungeon between two ticks.
 ///
 /// As text: `dig X Y`, `fill X Y`, `spawn N X Y` and `send X Y`.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -19,9 +19,9 @@ pub(super) enum Cheat {
     Fill(Cell),
     /// Spawns imps on an open tile.
     Spawn {
-        /// How many, from 1 to [`SPAWN_MAX`].
+        /// The number of imps, from 1 to [`SPAWN_MAX`].
         count: u32,
-        /// Where.
+        /// The tile.
         cell: Cell,
     },
     /// Sends all imps to a tile, or as near as they can get.
@@ -29,7 +29,7 @@ pub(super) enum Cheat {
 }
 
 impl Cheat {
-    /// The tile that it is about.
+    /// Returns the tile that it is about.
     pub(super) const fn cell(self) -> Cell {
         match self {
             Self::Dig(cell) | Self::Fill(cell) | Self::Spawn { cell, .. } | Self::Send(cell) => {

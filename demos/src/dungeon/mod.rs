@@ -1,18 +1,16 @@
 //! Imps that wander, walk and dig in a dungeon of tiles.
 //!
-//! The pattern is that of seed 004, a dungeon builder on the ECS of Unity:
-//! agents that request paths, a search that answers them, and a map whose regions
-//! change while all agents walk. All of that is the crate `nav`; here is what a
-//! game adds to it.
+//! The pattern is that of seed 004, a dungeon builder on Unity's ECS: agents that request paths, a search
+//! that answers them, and a map whose regions change while all agents walk. All of that is in the crate
+//! `nav`; this module adds the game.
 //!
 //! ```text
 //!   work (edits) ──> push_out ──> wander ──> follow ──> search ──> walkers::watch, note_paths
 //! ```
 //!
-//! * `works`: digs tunnels and bricks up corridors, by a script that follows from
-//!   the seed;
+//! * `works`: digs tunnels and bricks up corridors, by a script that follows from the seed;
 //! * `world`: puts it together;
-//! * `simulation` and `view`: answer the shell, draw, and let a page look on and cheat;
+//! * `simulation` and `view`: answer the shell, draw, and let a page watch and cheat;
 //! * `cheat` and `script`: what a player may do from outside, and when.
 
 mod cheat;
@@ -82,11 +80,11 @@ struct Arguments {
     cheats: Option<PathBuf>,
 }
 
-/// The map that is dug in if no other is named.
+/// The map that is used if no other is named.
 const OWN_MAP: &str = include_str!("../../maps/dungeon.map");
 
-/// Builds the dungeon and its imps. A map that cannot be read or is malformed is refused with its
-/// file and line.
+/// Builds the dungeon and its imps. If the map cannot be read or is malformed, the error names its file
+/// and line.
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
     let grid = match &arguments.map {
         Some(path) => Grid::parse(&path.to_string_lossy(), &files::read(path)?),

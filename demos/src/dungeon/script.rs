@@ -1,4 +1,4 @@
-//! Scripts: cheats with the ticks that they belong to, so that a run can be had again.
+//! Scripts: cheats with their ticks, so that a run can be repeated.
 
 use std::collections::BTreeMap;
 use std::path::Path;
@@ -10,7 +10,7 @@ use crate::dungeon::cheat::Cheat;
 use crate::failure::Failure;
 use crate::files;
 
-/// A cheat and when it is due: before the tick of that number, counted from 0.
+/// A cheat and its time: before the tick of that number, counted from 0.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub(super) struct Timed {
     pub(super) tick: u64,
@@ -20,7 +20,7 @@ pub(super) struct Timed {
 impl FromStr for Timed {
     type Err = String;
 
-    /// Reads `TICK: CHEAT`.
+    /// Parses `TICK: CHEAT`.
     fn from_str(text: &str) -> Result<Self, String> {
         let (tick, cheat) = text.split_once(':').ok_or("expected TICK: CHEAT")?;
         let tick = tick.trim().parse();
@@ -29,11 +29,11 @@ impl FromStr for Timed {
     }
 }
 
-/// All cheats of a run by their ticks; those of one tick in the order in which they were given.
+/// All cheats of a run by tick; those of one tick in the order in which they were given.
 pub(super) type Script = BTreeMap<u64, Vec<Cheat>>;
 
-/// Reads the file, if there is one, and then what the command line says. Every cheat has to be on
-/// the map.
+/// Reads the file, if there is one, and then the cheats of the command line. Every cheat must be on the
+/// map.
 pub(super) fn read(file: Option<&Path>, at: &[Timed], grid: &Grid) -> Result<Script, Failure> {
     let of_line = |line: &str| check(line.parse()?, grid);
     let mut all = file.map_or(Ok(Vec::new()), |path| files::read_lines(path, of_line))?;

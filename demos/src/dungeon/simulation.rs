@@ -1,4 +1,4 @@
-//! The dungeon as the shell sees it.
+//! The dungeon as a simulation for the shell.
 
 use formic_ecs::{StateHash, StateHasher};
 use formic_jobs::Step;
@@ -30,13 +30,13 @@ impl Simulation for Dungeon {
         self.engine.tick();
     }
 
-    /// Everything that the next tick depends on. Neither the order of entities in memory, nor the names
-    /// that regions happen to have, nor the number of threads show in it.
+    /// Hashes everything that the next tick depends on. The hash depends neither on the order of entities
+    /// in memory, nor on the names of regions, nor on the number of threads.
     fn state_hash(&self) -> StateHash {
         self.engine.world.state_hash().and(|hasher| {
             write_terrain(hasher, self.engine.resource());
             self.engine.resource::<Works>().digest(|number| hasher.write_u64(number));
-            // The next imp gets its random numbers by its number.
+            // The number of imps so far determines the random numbers of the next one.
             hasher.write_u64(self.engine.resource::<Visits>().imps.into());
         })
     }
@@ -65,15 +65,15 @@ impl Simulation for Dungeon {
         self.engine.check()
     }
 
-    /// A cheat: `dig 3 7`.
+    /// Applies a cheat: `dig 3 7`.
     fn input(&mut self, input: &str) -> Result<(), String> {
         let cheat: Cheat = input.parse()?;
         self.apply(cheat).map_err(|refusal| format!("{cheat}: {refusal}"))
     }
 }
 
-/// Which cells are open, and which of them hang together: each region goes by the
-/// place of its first cell in reading order.
+/// Hashes which cells are open, and which of them are connected: each region is named by the index of its
+/// first cell in reading order.
 fn write_terrain(hasher: &mut StateHasher, terrain: &Terrain) {
     let grid = terrain.grid();
     hasher.write_u64(u64::from(grid.width()) << 16 | u64::from(grid.height()));

@@ -1,4 +1,4 @@
-//! The dungeon as it is shown.
+//! The view of the dungeon.
 
 use formic::inspect::{Cheat as Button, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;

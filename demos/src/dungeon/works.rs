@@ -1,8 +1,7 @@
 //! The works: tunnels are dug and corridors bricked up, a tile every few ticks.
 //!
-//! All of it is a function of the seed and of the map as it has become. The
-//! more has been dug than filled, the likelier the next project fills, so the map
-//! lives on for ever.
+//! All of it is a function of the seed and of the current map. The more has been dug than filled, the
+//! likelier the next project fills, so the map stays in balance forever.
 
 #[cfg(test)]
 mod tests;
@@ -14,21 +13,21 @@ use formic_jobs::ResMut;
 use formic_nav::{Cell, Direction, MoveRule, RegionEvent, Terrain};
 use serde::{Deserialize, Serialize};
 
-/// How many ticks one tile takes.
+/// The number of ticks per tile.
 const TICKS_PER_TILE: u64 = 4;
-/// The most rock that a tunnel goes through, in tiles.
+/// The maximum amount of rock that a tunnel goes through, in tiles.
 const TUNNEL_MAX: usize = 12;
-/// The most tiles of a corridor that are bricked up in one go.
+/// The maximum number of corridor tiles that are bricked up at once.
 const PLUG_MAX: usize = 3;
-/// How many dug tiles are remembered.
+/// The maximum number of dug tiles that are remembered.
 const DUG_CELLS_MAX: usize = 1_024;
-/// How many places are looked at before a tick goes by without an edit.
+/// The number of places tried before a tick passes without an edit.
 const TRIES: usize = 1_000;
 
 const ORTHOGONAL: [Direction; 4] =
     [Direction::North, Direction::East, Direction::South, Direction::West];
 
-/// The plan of the works, and what they have done so far. A resource.
+/// The current project of the works, and what they have done so far. A resource.
 #[derive(Debug, Serialize, Deserialize)]
 pub(super) struct Works {
     stream: RandomStream,
@@ -43,7 +42,7 @@ pub(super) struct Works {
     pub(super) count: WorksCount,
 }
 
-/// What was done, tile by tile, and what became of the regions.
+/// Counts of tiles, and of changes of regions.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct WorksCount {
     pub(super) tiles_dug: u64,
@@ -71,7 +70,7 @@ impl Works {
         }
     }
 
-    /// Everything that the next tick depends on and the terrain does not show.
+    /// Writes all state that the next tick depends on and that the terrain does not show.
     pub(super) fn digest(&self, mut write: impl FnMut(u64)) {
         write(self.stream.state());
         write(self.ticks);
@@ -117,14 +116,13 @@ impl Works {
 
     /// Chooses the next project; none if no place suits.
     fn plan(&mut self, terrain: &Terrain) {
-        // The chance to dig falls from one to zero over this many tiles of
-        // surplus on both sides of balance.
+        // The chance to dig falls from one to zero over this many tiles of surplus on both sides of
+        // balance.
         let slack = 16 + self.open_count_at_start / 100;
         let threshold = self.open_count_at_start + self.below(2 * slack);
         self.is_digging = terrain.grid().open_count() + slack <= threshold;
         self.project.clear();
-        // Without this the map would fall to pieces, since cutting is easier than
-        // joining.
+        // Without this the map would fall apart, since cutting is easier than joining.
         let is_in_pieces = terrain.regions().count() > self.region_count_at_start + 4;
         for attempt in 0..TRIES {
             let cells = match (self.is_digging, is_in_pieces) {
@@ -137,14 +135,14 @@ impl Works {
                 return;
             }
         }
-        // On a map without corridors there is still what was dug before.
+        // On a map without corridors, tiles that were dug before can still be filled.
         if !self.is_digging {
             self.project = self.some_dug_cell().into_iter().collect();
         }
     }
 
-    /// A straight way through rock, from some open cell to one of another region,
-    /// or of the same if `short_cuts` will do. Empty if the place is none for it.
+    /// Returns a straight way through rock from some open cell to one of another region, or of the same
+    /// region if `short_cuts` is true. Empty if the place does not suit.
     fn tunnel(&mut self, terrain: &Terrain, short_cuts: bool) -> Vec<Cell> {
         let Some(start) = self.inner_cell(terrain).filter(|&cell| terrain.is_open(cell)) else {
             return Vec::new();
@@ -159,8 +157,8 @@ impl Works {
         if is_wanted && rock.len() <= TUNNEL_MAX { rock } else { Vec::new() }
     }
 
-    /// A piece of a corridor one cell wide, or a tile that was dug before. Empty if
-    /// the place is none for it.
+    /// Returns a piece of a corridor one cell wide, or a tile that was dug before. Empty if the place
+    /// does not suit.
     fn plug(&mut self, terrain: &Terrain) -> Vec<Cell> {
         if !self.dug_cells.is_empty() && self.below(8) == 0 {
             let dug = self.some_dug_cell().filter(|&cell| terrain.is_open(cell));
@@ -173,8 +171,7 @@ impl Works {
         along.take_while(|&cell| corridor(terrain, cell) == Some(direction)).take(length).collect()
     }
 
-    /// The end of a blind corridor, or a cell that is shut in. Empty if the place is
-    /// none of these.
+    /// Returns the end of a blind corridor, or an enclosed cell. Empty if the place is neither.
     fn dead_end(&mut self, terrain: &Terrain) -> Vec<Cell> {
         let cell = self.inner_cell(terrain).filter(|&cell| terrain.is_open(cell));
         let is_end =
@@ -182,13 +179,13 @@ impl Works {
         cell.filter(is_end).into_iter().collect()
     }
 
-    /// Takes a tile out of the list of those that were dug.
+    /// Removes a random tile from the list of dug tiles.
     fn some_dug_cell(&mut self) -> Option<Cell> {
         let place = self.below(self.dug_cells.len());
         (place < self.dug_cells.len()).then(|| self.dug_cells.swap_remove(place))
     }
 
-    /// A random cell that is not on the border of the map.
+    /// Returns a random cell that is not on the border of the map.
     fn inner_cell(&mut self, terrain: &Terrain) -> Option<Cell> {
         let (width, height) = (terrain.grid().width(), terrain.grid().height());
         let cell = Cell::new(self.coordinate(width), self.coordinate(height));
@@ -206,15 +203,14 @@ impl Works {
     }
 }
 
-/// Whether a cell is not on the border of the map, which stays as it is.
+/// Whether a cell is not on the border of the map, which never changes.
 fn is_inner(terrain: &Terrain, cell: Cell) -> bool {
     let (width, height) = (terrain.grid().width(), terrain.grid().height());
     (1..width.saturating_sub(1)).contains(&cell.x)
         && (1..height.saturating_sub(1)).contains(&cell.y)
 }
 
-/// The direction that a corridor one cell wide runs in at an open cell, south or
-/// east.
+/// Returns the direction of a corridor one cell wide at an open cell, south or east.
 fn corridor(terrain: &Terrain, cell: Cell) -> Option<Direction> {
     let is_open =
         |direction: Direction| direction.step(cell).is_some_and(|beside| terrain.is_open(beside));

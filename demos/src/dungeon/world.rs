@@ -1,4 +1,4 @@
-//! The dungeon: a map, its imps, and what can be done to both.
+//! The dungeon: a map, its imps, and the cheats on both.
 
 use formic_ecs::{Bundle, Codec, RandomStream, World};
 use formic_jobs::{IntoSystem, SaveRules, Schedule};
@@ -14,17 +14,17 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::walkers::{Watch, watch};
 
-/// The slowest and the fastest imp, in cells per second; at twenty ticks a second
-/// none walks half a cell in a tick, which `watch` relies on.
+/// The slowest and the fastest imp, in cells per second. At twenty ticks per second none walks half a
+/// cell in a tick, which `watch` relies on.
 const SPEEDS: (f32, f32) = (2.0, 5.0);
 
-/// Where on its tile an imp that a cheat spawns may stand, from the north-western corner.
+/// The range of offsets at which a spawned imp stands on its tile, from the north-western corner.
 const SPAWN_OFFSETS: (f32, f32) = (0.2, 0.8);
 
-/// The most imps that there may be.
+/// The maximum number of imps.
 const IMPS_MAX: u32 = Setup::AGENTS_MAX;
 
-/// Streams of random numbers that have nothing to do with each other.
+/// Independent streams of random numbers.
 const WORKS_STREAM: u64 = 0;
 const PLACES_STREAM: u64 = 1;
 const IMPS_STREAM: u64 = 2;
@@ -33,22 +33,21 @@ const IMPS_STREAM: u64 = 2;
 pub(super) struct Dungeon {
     pub(super) engine: Engine,
     script: Script,
-    /// Where imps that are still to come get their random numbers from, each from the stream of
-    /// its number.
+    /// The source of the random numbers of future imps, each from the stream of its number.
     streams: RandomStream,
 }
 
-/// What came from outside so far. A resource.
+/// Counts of what came from outside so far. A resource.
 #[derive(Debug, Clone, Copy, Serialize, Deserialize)]
 pub(super) struct Visits {
-    /// How many imps there ever were.
+    /// The number of imps that ever existed.
     pub(super) imps: u32,
     pub(super) cheats: u64,
     pub(super) refusals: u64,
 }
 
 impl Dungeon {
-    /// A dungeon on a map, with as many imps on random tiles as the setup says.
+    /// Creates a dungeon on a map, with as many imps on random tiles as the setup says.
     ///
     /// # Errors
     /// Returns [`Failure::Usage`] if the system refuses a thread.
@@ -67,20 +66,18 @@ impl Dungeon {
         Ok(Self { engine, script, streams: seed.fork(IMPS_STREAM) })
     }
 
-    /// Does what the script has for the tick that comes; nothing, where the tick was begun by steps.
+    /// Applies the script's cheats for the coming tick; does nothing if the tick was begun by steps.
     pub(super) fn begin_tick(&mut self) {
         let schedule = self.engine.schedule();
         if !schedule.is_stepping() {
             for cheat in self.script.get(&schedule.tick()).cloned().unwrap_or_default() {
-                // What is refused is counted, and the run goes on: the map may have become another
-                // one by then.
+                // Refused cheats are counted, and the run goes on: the map may have changed by then.
                 _ = self.apply(cheat);
             }
         }
     }
 
-    /// Does something to the dungeon between two ticks. Done before the same ticks, the same
-    /// cheats give the same dungeon.
+    /// Applies a cheat between two ticks. The same cheats before the same ticks give the same dungeon.
     ///
     /// # Errors
     /// Returns the reason if nothing was changed.
@@ -126,7 +123,7 @@ impl Dungeon {
         let (low, high) = SPAWN_OFFSETS;
         for number in imps..imps + count {
             let mut stream = self.streams.fork(number.into());
-            // A hundred imps that share one point would look like one.
+            // A hundred imps at the same point would look like one.
             let offset = Vec2::new(stream.between(low, high), stream.between(low, high));
             self.engine.world.spawn(imp(corner + offset, stream));
         }
@@ -135,13 +132,13 @@ impl Dungeon {
     }
 }
 
-/// An imp that wanders, with a stream of random numbers of its own.
+/// Creates an imp that wanders, with a stream of random numbers of its own.
 fn imp(position: Vec2, mut stream: RandomStream) -> impl Bundle {
     let speed = stream.between(SPEEDS.0, SPEEDS.1);
     (systems::agent(position, speed), Wander::new(stream), Watch::new(position))
 }
 
-/// Puts imps on random open cells, as many in each as may happen.
+/// Puts imps on random open cells; a cell may get any number of them.
 fn spawn_imps(world: &mut World, terrain: &Terrain, count: u32, seed: &RandomStream) {
     let grid = terrain.grid();
     let open: Vec<Cell> = grid.cells().filter(|&cell| grid.is_open(cell)).collect();

@@ -1,5 +1,4 @@
-//! The four things to do, each an action entity with a system of its own. They do not know who
-//! decides.
+//! The four actions, each an action entity with a system of its own, independent of the decision engine.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::action::AgentSystem;
@@ -33,7 +32,7 @@ pub(super) struct Sleep;
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Hide;
 
-/// What a forager can do, by the places that [`GATHER`] and the others name.
+/// Returns the actions of a forager, at the indices [`GATHER`] and so on.
 pub(super) fn set() -> ActionSet {
     ActionSet::new()
         .action("gather", Gather { seconds_left: 0.0 })
@@ -133,7 +132,7 @@ fn hide(mut actions: Actions<Hide>, foragers: AgentAccess<Hider>) {
                 if wolf.is_near() { ActionResult::Running } else { ActionResult::Success }
             })
         },
-        // However it ends, it leaves the shelter.
+        // However the action ends, the forager leaves the shelter.
         |agent, Hide, _| {
             if let Ok(mut claim) = foragers.claim(agent) {
                 claim.get_mut().1.0 = 0;

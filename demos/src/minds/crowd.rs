@@ -1,4 +1,4 @@
-//! A world of foragers with one kind of mind, and the books over it.
+//! A world of foragers with one kind of decision engine, and its statistics.
 
 use std::num::NonZeroU64;
 use std::sync::Arc;
@@ -19,20 +19,20 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::simulation::Counter;
 
-/// A kind of mind.
+/// A kind of decision engine.
 pub(super) struct Mind {
     pub(super) name: &'static str,
     /// The names of its counters.
     pub(super) keys: [&'static str; 6],
-    /// Gives it to foragers that have none, with all that it needs in the world.
+    /// Attaches it to foragers that have none, and inserts what it needs into the world.
     pub(super) drive: fn(&mut World, &[Entity]),
-    /// The last part of the name of the system that does nothing but think, if there is one.
+    /// The last part of the name of the system that only thinks, if there is one.
     pub(super) thinks: Option<&'static str>,
-    /// Everything that happens in a tick.
+    /// Adds all systems of a tick.
     pub(super) systems: fn(ScheduleBuilder) -> ScheduleBuilder,
 }
 
-/// The names of the counters of a mind.
+/// The names of the counters of a decision engine.
 macro_rules! keys {
     ($mind:literal) => {
         [
@@ -47,7 +47,7 @@ macro_rules! keys {
 }
 pub(super) use keys;
 
-/// A tick of foragers with bodies, of which `think` decides what they do.
+/// Adds a tick of foragers with bodies, whose actions `think` decides.
 pub(super) fn with_mind<Marker>(
     schedule: ScheduleBuilder,
     think: impl IntoSystem<Marker> + Copy + 'static,
@@ -56,7 +56,8 @@ pub(super) fn with_mind<Marker>(
     actions::add(action::add(schedule)).add(bite.after(action::advance))
 }
 
-/// Gives bodies to foragers, and each a mind by `drive`, which has a number for it.
+/// Gives bodies to foragers, and a decision engine to each by `drive`, which also gets the index of the
+/// forager.
 pub(super) fn drive<E: std::fmt::Debug>(
     world: &mut World,
     crowd: &[Entity],
@@ -69,29 +70,29 @@ pub(super) fn drive<E: std::fmt::Debug>(
     }
 }
 
-/// How many foragers do each of the four things, and nothing, at one moment.
+/// The number of foragers that do each of the four actions, and nothing, at one moment.
 pub(super) type Shares = [u32; 5];
 
-/// What a crowd was at from time to time, for the picture. A resource.
+/// The activities of a crowd over time, for the picture. A resource.
 #[derive(Serialize, Deserialize)]
 struct Samples {
     ticks_per_sample: NonZeroU64,
     shares: Vec<Shares>,
-    /// For how many ticks each of the four things was done up to the last sample.
+    /// The number of ticks spent on each of the four actions up to the last sample.
     sums: [u64; 4],
 }
 
 impl Samples {
-    /// As many moments as a picture has room for.
+    /// The number of samples for which a picture has room.
     const ROOM: u64 = 960;
 
-    /// Notes what was done since the last time, on the average.
+    /// Records the average activities since the last sample.
     fn note(&mut self, sums: [u64; 4], size: u32) {
         let per_tick = |sum: u64| u32::try_from(sum / self.ticks_per_sample).unwrap_or(u32::MAX);
         let shares = |deed: usize| sums.get(deed).map_or(0, |sum| per_tick(sum - self.sums[deed]));
         self.shares.push(with_idle(std::array::from_fn(shares), size));
         self.sums = sums;
-        // Who runs for long gets columns of twice the ticks, not more of them.
+        // In a long run, columns stand for twice the ticks instead of becoming more.
         if self.shares.len() as u64 == 2 * Self::ROOM {
             let merged = |pair: &[Shares]| {
                 let mean = |deed: usize| (pair[0][deed] + pair[1][deed]) / 2;
@@ -104,18 +105,18 @@ impl Samples {
     }
 }
 
-/// The shares of a crowd of which all others do nothing.
+/// Returns the shares with the rest of the crowd counted as idle.
 fn with_idle(mut shares: Shares, size: u32) -> Shares {
     shares[4] = size.saturating_sub(shares[..4].iter().sum());
     shares
 }
 
-/// A world of foragers with one kind of mind.
+/// A world of foragers with one kind of decision engine.
 pub(super) struct Crowd {
     mind: &'static Mind,
     pub(super) engine: Engine,
     size: u32,
-    /// How long it has lived and thought by the clock; no part of its state.
+    /// The wall-clock time spent on ticks and on thinking; not part of its state.
     elapsed: Duration,
     thinking: Duration,
 }
@@ -176,7 +177,7 @@ impl Crowd {
         &self.engine.resource::<Samples>().shares
     }
 
-    /// How many ticks the samples are of.
+    /// Returns the number of ticks that the samples cover.
     pub(super) fn sampled_ticks(&self) -> u64 {
         let samples: &Samples = self.engine.resource();
         samples.shares.len() as u64 * samples.ticks_per_sample.get()
@@ -186,7 +187,7 @@ impl Crowd {
         self.size
     }
 
-    /// Which of the four things a forager does, by its place. With a body it runs one action at a time.
+    /// Returns the index of the action that a forager is doing. With a body it runs one action at a time.
     pub(super) fn deed(&self, forager: Entity) -> Option<usize> {
         let world = &self.engine.world;
         match world.get::<Doing>(forager) {
@@ -215,8 +216,8 @@ impl Crowd {
         u64::from(self.size) * self.engine.ticks()
     }
 
-    /// The number of ticks in which no forager did anything. In the middle of a tick some have done more than
-    /// there were ticks.
+    /// Returns the number of agent ticks in which a forager did nothing. In the middle of a tick, some
+    /// foragers have done more than there were ticks.
     fn idle_ticks(&self, tally: &Tally) -> u64 {
         self.agent_ticks().saturating_sub(tally.ticks.iter().sum())
     }
@@ -235,7 +236,7 @@ impl Crowd {
         self.mind.keys.into_iter().zip(values).collect()
     }
 
-    /// The row of the table; its columns are those of [`Tally::HEAD`].
+    /// Returns the row of the table; its columns are those of [`Tally::HEAD`].
     pub(super) fn row(&self) -> String {
         let agent_ticks = (self.agent_ticks() as f64).max(1.0);
         let cost = |time: Duration| time.as_nanos() as f64 / agent_ticks;
@@ -288,19 +289,19 @@ impl Crowd {
     }
 }
 
-/// What a whole crowd has done.
+/// The totals of a whole crowd.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub(super) struct Tally {
     pub(super) ticks: [u64; 4],
     pub(super) meals: u64,
     pub(super) bitten: u64,
-    /// The sum over all, as it is now.
+    /// The current sum over all foragers.
     hunger: f64,
 }
 
 impl Tally {
-    /// The head of the table. Costs are in nanoseconds per agent and tick, the things to do in
-    /// percent of the time, hunger as it is at the end, meals and bitten seconds per minute.
+    /// The head of the table. Costs are in nanoseconds per agent and tick, actions in percent of the
+    /// time, hunger at the end, and meals and bitten seconds per minute.
     pub(super) const HEAD: &str =
         "ns/tick thinking gather% eat% sleep% hide% idle% hunger meals/min bitten s/min";
 

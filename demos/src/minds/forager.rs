@@ -1,13 +1,13 @@
-//! The components of a forager, and the passing of time and of the wolf.
+//! The components of a forager, the passing of time, and the wolf.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
 use formic_ecs::Bundle;
 
-/// How much time a tick is, in seconds.
+/// The duration of a tick, in seconds.
 pub(super) const TICK_SECONDS: f32 = 0.1;
 
-/// From 0 to 100.
+/// The needs of a forager, from 0 to 100.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(editable)]
 #[repr(C)]
@@ -17,46 +17,46 @@ pub(super) struct Needs {
 }
 
 impl Needs {
-    /// More per second, whatever one does.
+    /// The increase per second, whatever the forager does.
     const RISE: f32 = 1.0;
-    /// What a meal takes away.
+    /// The relief of a meal.
     const MEAL: f32 = 30.0;
-    /// What a second of sleep takes away.
+    /// The relief of a second of sleep.
     const SLEEP: f32 = 8.0;
 
     pub(super) fn eat(&mut self) {
         self.hunger = (self.hunger - Self::MEAL).max(0.0);
     }
 
-    /// Sleeps for a tick; whether it is rested now.
+    /// Sleeps for a tick; returns whether the forager is rested now.
     pub(super) fn sleep(&mut self) -> bool {
         self.tiredness = (self.tiredness - Self::SLEEP * TICK_SECONDS).max(0.0);
         self.tiredness <= 0.0
     }
 }
 
-/// How many berries it has.
+/// The number of berries that it has.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Basket(pub(super) u32);
 
 impl Basket {
-    /// More do not fit in.
+    /// The capacity.
     pub(super) const FULL: u32 = 5;
 }
 
-/// Where the wolf is, as far as this forager is concerned.
+/// The wolf that visits this forager.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Wolf {
-    /// It comes at 0.
+    /// The ticks until it comes; it comes at 0.
     pub(super) ticks: u32,
 }
 
 impl Wolf {
-    /// It comes that often.
+    /// The time between its visits, in ticks.
     pub(super) const PERIOD: u32 = 300;
-    /// It stays that long.
+    /// The duration of its visits, in ticks.
     const STAY: u32 = 40;
 
     pub(super) fn is_near(self) -> bool {
@@ -64,30 +64,30 @@ impl Wolf {
     }
 }
 
-/// Whether it is out of the wolf's reach: 1 or 0.
+/// Whether the forager is out of the wolf's reach: 1 or 0.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Shelter(pub(super) u32);
 
-/// The places of the four things to do, in every list of them.
+/// The indices of the four actions, in every list of them.
 pub(super) const GATHER: usize = 0;
 pub(super) const EAT: usize = 1;
 pub(super) const SLEEP: usize = 2;
 pub(super) const HIDE: usize = 3;
 
-/// What it has done, and what has been done to it.
+/// Statistics: what the forager has done, and what was done to it.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
-    /// For how many ticks it did each of the four things.
+    /// The number of ticks spent on each of the four actions.
     pub(super) ticks: [u32; 4],
     pub(super) gathered: u32,
     pub(super) meals: u32,
-    /// For how many ticks the wolf had it.
+    /// The number of ticks in which the wolf bit it.
     pub(super) bitten: u32,
 }
 
-/// What a forager does that has no body.
+/// The activity of a forager without a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 pub(super) enum Deed {
@@ -97,7 +97,7 @@ pub(super) enum Deed {
     Hide,
 }
 
-/// What it does, and for how long yet if that is known.
+/// The current activity, and its remaining time if that is known.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(name = "formic_demos::minds::if_else::Doing")] // As it is called in saved games.
 #[repr(C)]
@@ -106,7 +106,7 @@ pub(super) struct Doing {
     pub(super) seconds_left: f32,
 }
 
-/// A forager in the state that all crowds begin with.
+/// Creates a forager in the state in which all crowds begin.
 pub(super) fn body(mut random: RandomStream) -> impl Bundle {
     let wolf = Wolf::PERIOD / 2 + u32::try_from(random.below(40)).unwrap_or_default();
     (
@@ -118,15 +118,15 @@ pub(super) fn body(mut random: RandomStream) -> impl Bundle {
     )
 }
 
-/// What minds look at.
+/// The components that decision engines read.
 pub(super) type Senses = (&'static Needs, &'static Basket, &'static Wolf);
 
-/// Hungry enough to do something about it.
+/// Whether it is hungry enough to act on it.
 pub(super) fn is_hungry((needs, _, _): &(&Needs, &Basket, &Wolf)) -> bool {
     needs.hunger > 40.0
 }
 
-/// Tired enough to do something about it.
+/// Whether it is tired enough to act on it.
 pub(super) fn is_tired((needs, _, _): &(&Needs, &Basket, &Wolf)) -> bool {
     needs.tiredness > 60.0
 }
@@ -139,7 +139,7 @@ pub(super) fn is_wolf_near((_, _, wolf): &(&Needs, &Basket, &Wolf)) -> bool {
     wolf.is_near()
 }
 
-/// Time passes, and the wolf goes its rounds.
+/// Advances needs and the wolf by a tick.
 pub(super) fn live(mut foragers: Query<(&mut Needs, &mut Wolf)>) {
     foragers.par_for_each(|(needs, wolf)| {
         let rise = Needs::RISE * TICK_SECONDS;
@@ -149,7 +149,7 @@ pub(super) fn live(mut foragers: Query<(&mut Needs, &mut Wolf)>) {
     });
 }
 
-/// The wolf has those who are not hidden.
+/// Counts the foragers that the wolf bites: those not hidden.
 pub(super) fn bite(mut foragers: Query<(&Wolf, &Shelter, &mut Books)>) {
     foragers.par_for_each(|(wolf, shelter, books)| {
         books.bitten += u32::from(wolf.is_near() && shelter.0 == 0);

@@ -1,4 +1,5 @@
-//! No mind at all: an `if` decides and a `match` acts, in one system and without action entities.
+//! No decision engine at all: an `if` decides and a `match` acts, in one system and without action
+//! entities.
 
 use formic_ai::prelude::*;
 use formic_jobs::ScheduleBuilder;
@@ -40,12 +41,12 @@ fn decide_and_act(mut foragers: Query<Everything>) {
     foragers.par_for_each(|(needs, basket, wolf, shelter, books, doing)| {
         decide(&(needs, basket, wolf), doing);
         act(needs, basket, books, doing);
-        // Nothing else tidies up.
+        // No other system leaves the shelter.
         shelter.0 = u32::from(doing.deed == Deed::Hide);
     });
 }
 
-/// The same wishes as those of the tree.
+/// Decides by the same priorities as the tree.
 fn decide(senses: &(&mut Needs, &mut Basket, &Wolf), doing: &mut Doing) {
     let senses = &(&*senses.0, &*senses.1, senses.2);
     let is_asleep = doing.deed == Deed::Sleep && doing.seconds_left > 0.0;

@@ -1,20 +1,20 @@
-//! One crowd under six minds: what each costs, and how each behaves.
+//! One crowd under six decision engines: what each costs, and how each behaves.
 //!
-//! Foragers gather berries, eat them, sleep, and hide while the wolf is there. Six crowds begin
-//! alike. In the first an `if` decides and a `match` acts; in the others these four things are
-//! action entities, the same in all of them, and five minds take turns at deciding which of them
-//! run.
+//! Foragers gather berries, eat them, sleep, and hide while the wolf is there. Six crowds begin alike. In
+//! the first an `if` decides and a `match` acts. In the others these four are action entities, the same
+//! in all of them, and each crowd has another decision engine that decides which of them run.
 //!
 //! ```text
 //!   live ──> think (one of five) ──> identify ──> gather, eat, sleep, hide ──> bite
 //!   live ──> decide and act (if and match) ──────────────────────────────────> bite
 //! ```
 //!
-//! * `forager`: the components of all, and how time and the wolf pass;
-//! * `actions`: the four things to do;
-//! * `if_else`, `sequence`, `machine`, `tree`, `utility`, `planner`: the minds, a file for each;
-//! * `crowd`: a world with one of them, and its books;
-//! * `picture`: what the crowds did over time;
+//! * `forager`: the components of all foragers, the passing of time, and the wolf;
+//! * `actions`: the four actions;
+//! * `if_else`, `sequence`, `machine`, `tree`, `utility`, `planner`: the decision engines, a file for
+//!   each;
+//! * `crowd`: a world with one of them, and its statistics;
+//! * `picture`: the activities of the crowds over time;
 //! * `view`: the same live, side by side.
 
 mod actions;
@@ -57,17 +57,17 @@ pub const DEMO: Demo = Demo {
     build: |setup, _| simulation(setup),
 };
 
-/// From the plainest to the one that thinks most.
+/// The decision engines, from the simplest to the one that thinks most.
 const MINDS: [&Mind; 6] =
     [&if_else::MIND, &sequence::MIND, &machine::MIND, &tree::MIND, &utility::MIND, &planner::MIND];
 
 struct Minds {
     crowds: Vec<Crowd>,
-    /// The one that is looked at.
+    /// The crowd in focus.
     focus: usize,
 }
 
-/// Deals the agents out to the minds; each has one at least.
+/// Divides the agents among the crowds; each has at least one.
 fn simulation(setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
     let pool = Arc::new(setup.pool()?);
     let count = u32::try_from(MINDS.len()).expect("there are six");
@@ -100,7 +100,7 @@ impl Simulation for Minds {
         &mut self.crowds[self.focus].engine
     }
 
-    /// The crowd in focus is stepped through; the others live their tick when its own is over.
+    /// Steps through the crowd in focus; the others run their tick when its own is over.
     fn step(&mut self) -> Step {
         let focus = self.focus;
         let step = self.crowds[focus].step();
@@ -118,7 +118,7 @@ impl Simulation for Minds {
         self.crowds.iter_mut().map(|crowd| &mut crowd.engine.world).collect()
     }
 
-    /// Each crowd is a process of its own in the viewer.
+    /// Each crowd is a separate process in the trace viewer.
     fn trace(&self) -> String {
         let mut events = Vec::new();
         for (crowd, process) in self.crowds.iter().zip(1_u64..) {
@@ -134,7 +134,7 @@ impl Simulation for Minds {
         json!({ "displayTimeUnit": "ns", "traceEvents": events }).to_string()
     }
 
-    /// The saves of all crowds, each by its name, attached to that of the first.
+    /// The saves of all other crowds, each by its name, are attached to that of the first.
     fn save(&self) -> Result<Save, String> {
         let one = |crowd: &Crowd| {
             crowd.engine.save().map_err(|error| format!("{}: {error}", crowd.name()))

@@ -1,5 +1,5 @@
-//! A picture of the crowds over time: a strip for each mind, from left to right, and in every column
-//! how many did what.
+//! A picture of the crowds over time: a strip for each decision engine, from left to right. Every column
+//! shows how many foragers did what.
 
 use formic::inspect::Kind;
 
@@ -11,7 +11,7 @@ use crate::picture::{
 use crate::raster::{Alignment, Point, Raster, Rectangle, Size};
 use crate::text::grouped;
 
-/// As near to this as whole columns allow.
+/// The approximate width: the nearest that whole columns allow.
 const WIDTH: u32 = 960;
 const STRIP_HEIGHT: u32 = 96;
 const GAP: u32 = 8;
@@ -50,7 +50,7 @@ pub(super) fn draw(crowds: &[Crowd]) -> Raster {
     raster
 }
 
-/// Five times below the strips, which begin at a column and are so many wide.
+/// Draws five times below the strips, which have this left edge and width.
 fn draw_time(raster: &mut Raster, (left, width): (u32, u32), top: u32, crowds: &[Crowd]) {
     let ticks = crowds.iter().map(Crowd::sampled_ticks).max().unwrap_or(0);
     for part in 0..=4 {
@@ -62,7 +62,7 @@ fn draw_time(raster: &mut Raster, (left, width): (u32, u32), top: u32, crowds: &
     }
     let end = Point::new(pixel(left + width), pixel(top + 38));
     raster.text(end, "tick", Alignment::Right, INK);
-    // A strip is as high as all of a crowd together.
+    // The height of a strip stands for the whole crowd.
     let begin = Point::new(8, end.y);
     raster.text(begin, "0 to 100 % of those with a mind", Alignment::Left, INK);
 }

@@ -1,5 +1,5 @@
-//! A planner: it is told what it wants and what each thing to do needs and gives, and finds out by
-//! itself what to do first.
+//! A planner: it is given a goal and the preconditions and effects of each action, and finds the order of
+//! actions itself.
 
 use formic_ai::goap::{
     Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
@@ -24,7 +24,7 @@ pub(super) const MIND: Mind = Mind {
     systems: |schedule| crowd::with_mind(schedule.add(howl.before(think)), think),
 };
 
-/// So many states it may look at in a tick, for each forager; its plans take less.
+/// The maximum number of states searched per tick, for each forager; its plans take fewer.
 const STATES_MAX: usize = 200;
 
 fn sensors(actions: &ActionSet) -> Sensors<Senses> {
@@ -52,7 +52,7 @@ fn sensors(actions: &ActionSet) -> Sensors<Senses> {
         .fact(berries, |(_, basket, _)| basket.0)
 }
 
-/// A plan does not look around while it is carried out: a forager that hears the wolf plans anew.
+/// A plan in progress does not check the world: a forager that hears the wolf plans anew.
 fn howl(mut foragers: Query<(&Wolf, EnabledMut<Replan>)>) {
     foragers.par_for_each(|(wolf, mut replan)| {
         if wolf.ticks == 0 {

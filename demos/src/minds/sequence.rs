@@ -1,5 +1,5 @@
-//! One thing after the other, come what may: gather, eat, sleep, hide, and again. It costs next to
-//! nothing, and does not see the wolf.
+//! A fixed sequence, whatever happens: gather, eat, sleep, hide, and again. It costs next to nothing, and
+//! does not see the wolf.
 
 use formic_ai::action;
 use formic_ai::prelude::*;
@@ -13,7 +13,7 @@ pub(super) const MIND: Mind = Mind {
     name: "sequence",
     keys: crowd::keys!("sequence"),
     drive: |world, crowd| {
-        // Without a berry there is no meal, and it goes on.
+        // Without a berry the meal fails, and the sequence goes on.
         crowd::drive(world, crowd, &actions::set(), |world, it, _| {
             SequenceAgent::drive(world, it, OnFailure::Advance)
         });
@@ -22,7 +22,7 @@ pub(super) const MIND: Mind = Mind {
     systems,
 };
 
-/// The mind is `advance`, which comes with [`action::add`].
+/// The decision engine is `advance`, which comes with [`action::add`].
 fn systems(schedule: ScheduleBuilder) -> ScheduleBuilder {
     actions::add(action::add(schedule.add(live.before(action::rest))))
         .add(bite.after(action::advance))

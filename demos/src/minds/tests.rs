@@ -1,4 +1,4 @@
-//! Each mind behaves as its pattern is known for.
+//! Tests that each decision engine behaves as its pattern is known for.
 
 use super::*;
 
@@ -51,7 +51,7 @@ fn a_run_that_goes_on_for_long_has_the_picture_of_one_begun_for_as_long() {
         (0..ticks).for_each(|_| crowd.tick());
         crowd
     };
-    // A column for each tick until there are 1,920 of them; from then on, one for two.
+    // One column per tick up to 1,920 columns; then one for two ticks.
     assert_eq!(run(960, 1_919).samples().len(), 1_919);
     let (longer, planned) = (run(960, 1_926), run(1_920, 1_926));
     assert_eq!((longer.samples().len(), longer.sampled_ticks()), (963, 1_926));

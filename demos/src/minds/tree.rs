@@ -1,4 +1,4 @@
-//! A behaviour tree: the same wishes as those of the `if`, in an order that can be read.
+//! A behaviour tree: the same priorities as those of the `if`, in an explicit order.
 
 use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;

@@ -1,4 +1,5 @@
-//! Utility: what scores most. The wolf outranks everything; the rest is a matter of degree.
+//! Utility: the option with the highest score. The wolf outranks everything; the rest is a matter of
+//! degree.
 
 use formic_ai::prelude::*;
 use formic_ai::utility::{Curve, Input, Reasoner, Utility, UtilityAgent, UtilityAgents};
@@ -30,7 +31,7 @@ fn reasoner(actions: &ActionSet) -> Reasoner {
     let hide = Utility::of(wolf, Curve::step(0.5)).rank(1);
     let eat = Utility::of(hunger, Curve::linear(1.5, 0.0)).and(berries, Curve::step(0.1));
     let sleep = Utility::of(tiredness, Curve::exponential(2.0)).until(tiredness, 0.0);
-    // The emptier the basket, the more it is worth; a full one is no reason to go on.
+    // The emptier the basket, the more gathering is worth; a full one is no reason to go on.
     let gather = Utility::of(berries, Curve::linear(-0.5, 0.5));
     Reasoner::new()
         .option("gather", gather.inertia(0.05))

@@ -1,4 +1,4 @@
-//! The crowds as they are shown live, side by side: each forager where its needs are.
+//! The live view of the crowds, side by side: each forager is shown at its needs.
 
 use formic::inspect::{Axes, Cheat, Ground, Kind, Landmark, Mark, Marks, Scene, Touch, View};
 use formic_ai::prelude::*;
@@ -13,18 +13,19 @@ use super::forager::{
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
-/// How many panels there are in a row.
+/// The number of panels in a row.
 const COLUMNS: u16 = 3;
 /// The side of a panel: needs go from 0 to 100.
 const SIDE: u16 = 100;
-/// Around each panel.
+/// The margin around each panel.
 const MARGIN: u16 = 6;
-/// Above each panel, for its name.
+/// The height above each panel, for its name.
 const HEAD: u16 = 10;
 const CELL: (u16, u16) = (SIDE + 2 * MARGIN, SIDE + HEAD + MARGIN);
 
 pub(super) const NAMES: [&str; 5] = ["gathers", "eats", "sleeps", "hides", "idles"];
-/// Of gathering, eating, sleeping, hiding and idling: colours that the colour-blind can tell apart.
+/// The colours of gathering, eating, sleeping, hiding and idling; colour-blind people can tell them
+/// apart.
 pub(super) const COLOURS: [Colour; 5] = [
     Colour([0, 158, 115]),
     Colour([230, 159, 0]),
@@ -32,7 +33,8 @@ pub(super) const COLOURS: [Colour; 5] = [
     Colour([204, 121, 167]),
     Colour([90, 90, 90]),
 ];
-/// Around the panels, and in them: of the content, the hungry, the tired, and those who are both.
+/// The colours around the panels, and in them: of the content, the hungry, the tired, and those who are
+/// both.
 const PALETTE: [Colour; 5] = [
     Colour::ROCK,
     Colour([26, 31, 39]),
@@ -72,12 +74,12 @@ impl View for Minds {
         }
     }
 
-    /// Each panel has its own.
+    /// Each panel has its own axes, so the map has none.
     fn axes(&self) -> Axes {
         Axes { names: ["", ""], is_upwards: false }
     }
 
-    /// Hunger to the right, tiredness upwards, as in the cats.
+    /// Hunger goes to the right and tiredness upwards, as in the cats demo.
     fn ground(&self) -> Ground {
         let (columns, rows) = size();
         let places = (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row)));
@@ -145,7 +147,7 @@ impl View for Minds {
         &CHEATS
     }
 
-    /// The wolf comes in the next tick, to every crowd.
+    /// The wolf comes in the next tick, in every crowd.
     fn cheat(&mut self, _: &str, _: Vec2) -> Result<String, String> {
         for crowd in &mut self.crowds {
             let wolves = crowd.engine.world.query::<&mut Wolf>();
@@ -155,10 +157,10 @@ impl View for Minds {
     }
 }
 
-/// As many crowds as there are panels for.
+/// The maximum number of crowds, for which there are panels.
 const MINDS_MAX: usize = super::MINDS.len();
 
-/// What a forager that can see does, and why.
+/// Describes what a forager that can see does, and why.
 fn reason(deed: Option<usize>, senses: &(&Needs, &Basket, &Wolf)) -> String {
     let (needs, basket, _) = senses;
     match deed {
@@ -182,7 +184,7 @@ fn size() -> (u16, u16) {
     (COLUMNS * CELL.0, count.div_ceil(COLUMNS) * CELL.1)
 }
 
-/// The upper left corner of a crowd's panel.
+/// Returns the upper left corner of a crowd's panel.
 fn corner(crowd: usize) -> Vec2 {
     let crowd = u16::try_from(crowd).unwrap_or_default();
     let (column, row) = (crowd % COLUMNS, crowd / COLUMNS);

@@ -10,19 +10,19 @@ use super::things::Cell;
 /// A command to the hero.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) enum Command {
-    /// Goes to the cell beside, opens a door there, or hits who is there.
+    /// Goes to the adjacent cell, opens a door there, or attacks what is there.
     Go(Cell),
-    /// Shoots.
+    /// Shoots in a direction.
     Shoot(Cell),
-    /// Closes the door beside.
+    /// Closes the adjacent door.
     Close(Cell),
     /// Waits.
     Rest,
-    /// Takes everything back since the hero's last turn, that turn included.
+    /// Undoes everything since the hero's last turn, including that turn.
     Undo,
 }
 
-/// The eight directions, with north up, and what they are called in full and in short.
+/// The eight directions, with north up, and their long and short names.
 const DIRECTIONS: [(&str, &str, Cell); 8] = [
     ("north", "n", (0, -1)),
     ("northeast", "ne", (1, -1)),
@@ -41,7 +41,7 @@ fn direction(word: &str) -> Result<Cell, String> {
         .ok_or_else(|| format!("{word:?} is no direction: north, ne, east ... or n, e, s, w"))
 }
 
-/// "north" is up.
+/// Returns the long name of a direction; "north" is up.
 pub(super) fn direction_name(way: Cell) -> &'static str {
     DIRECTIONS.iter().find(|(.., it)| *it == way).map_or("nowhere", |(name, ..)| name)
 }

@@ -11,35 +11,35 @@ use super::things::{
     Velocity,
 };
 
-/// How far flames reach, in cells.
+/// The reach of flames, in cells.
 const BLAST: i32 = 2;
 
-/// Everything that can be done in the dungeon.
+/// Every turn action of the dungeon.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub(super) enum Deed {
-    /// Goes to a cell beside, or does what bumping into it does.
+    /// Moves to an adjacent cell, or does what bumping into it does.
     Step { who: Entity, way: Cell },
     /// Waits.
     Rest,
     /// Opens a door.
     Open(Entity),
-    /// Closes the door in the cell beside.
+    /// Closes the door in the adjacent cell.
     Close { who: Entity, way: Cell },
-    /// Looses an arrow.
+    /// Shoots an arrow.
     Shoot { who: Entity, way: Cell },
-    /// An arrow goes on by a cell.
+    /// Moves an arrow by a cell.
     Fly(Entity),
-    /// An actor or a thing is hit.
+    /// Damages an actor or a thing.
     Wound { who: Entity, blow: u32 },
-    /// A barrel bursts.
+    /// Bursts a barrel.
     Burst(Entity),
-    /// Something is no more: an arrow, a flame, a rat.
+    /// Removes something: an arrow, a flame, a rat.
     End(Entity),
-    /// A foe notices the hero.
+    /// Wakes a foe that notices the hero.
     Wake(Entity),
-    /// The hero drinks.
+    /// The hero drinks a potion.
     Drink { who: Entity, potion: Entity },
-    /// The hero gets away.
+    /// The hero escapes.
     Escape(Entity),
 }
 
@@ -138,7 +138,7 @@ fn close(draft: &mut Draft<Cell>, who: Entity, way: Cell) -> Result<(), Refusal>
     Ok(())
 }
 
-/// A flame in every cell around that the barrel sees; those farther away flare up later.
+/// Spawns a flame in every cell within reach that the barrel sees; those farther away flare up later.
 fn burst(draft: &mut Draft<Cell>, barrel: Entity) -> Result<(), Refusal> {
     let Position { x, y } = *draft.get(barrel)?;
     draft.despawn(barrel);

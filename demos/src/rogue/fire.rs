@@ -1,4 +1,4 @@
-//! Things that move by themselves inside a turn: arrows and flames.
+//! Arrows and flames, which move by themselves inside a turn.
 
 use formic_ai::turn::{Motion, Point, RealTime};
 use formic_ecs::prelude::*;
@@ -6,12 +6,12 @@ use formic_ecs::prelude::*;
 use super::deed::Deed;
 use super::things::{Cell, Flame, Health, Position, Velocity};
 
-/// How far two points in real time are apart, in milliseconds.
+/// The time between two points in real time, in milliseconds.
 pub(super) const STEP_MS: u64 = 40;
-/// The damage of a flame to all in its cell.
+/// The damage of a flame to everything in its cell.
 const BURN: u32 = 4;
 
-/// The hook that runs at every point of a turn.
+/// Returns the hook that runs at every point of a turn.
 pub(super) fn real_time() -> RealTime<Deed> {
     RealTime::new("arrows and flames", |point| {
         let flames = burn(point);
@@ -20,8 +20,8 @@ pub(super) fn real_time() -> RealTime<Deed> {
     })
 }
 
-/// Flames flare up, burn the actors there, and go out. The flames themselves are written past the
-/// rules; what they do to others goes by these.
+/// Flames flare up, burn the actors there, and go out. The flames themselves are written without the
+/// rules; their effects on others go through the rules.
 fn burn(point: &mut Point<Deed>) -> bool {
     let mut flaring: Vec<Cell> = Vec::new();
     let mut ending: Vec<Entity> = Vec::new();
@@ -43,7 +43,7 @@ fn burn(point: &mut Point<Deed>) -> bool {
         }
         point.insert(entity, flame);
     }
-    // The order of rows must not matter.
+    // The result must not depend on the order of rows.
     flaring.sort_unstable();
     ending.sort_unstable();
     for cell in flaring {
@@ -54,7 +54,7 @@ fn burn(point: &mut Point<Deed>) -> bool {
     is_burning
 }
 
-/// Arrows go on by a cell, by the rules: these know what they hit.
+/// Moves each arrow by a cell, through the rules, which decide what it hits.
 fn fly(point: &mut Point<Deed>) -> bool {
     let arrows = point.now().entities_with::<Velocity>();
     let is_flying = !arrows.is_empty();

@@ -1,7 +1,7 @@
 //! The game: a level, its turns, and what the hero has seen of it.
 //!
-//! All of it is in a world. What is no component is in one resource, [`Play`], which the systems of a
-//! tick take out while an actor has a turn: turns change the whole world.
+//! All of it is in a world. The data outside components is in one resource, [`Play`]. The systems of a
+//! tick take it out of the world while an actor has a turn, because turns change the whole world.
 //!
 //! ```text
 //!   choose ──> hero_acts (if there is a command) ──> foes_act (if it is their turn)
@@ -33,7 +33,7 @@ use crate::failure::Failure;
 use crate::setup::Setup;
 use crate::text::capital;
 
-/// How things stand.
+/// The outcome so far.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Status {
     Playing,
@@ -41,7 +41,7 @@ pub(super) enum Status {
     Escaped,
 }
 
-/// The world as it is to be drawn: also in the middle of a turn.
+/// The world as it is to be drawn, possibly in the middle of a turn.
 #[cfg_attr(target_family = "wasm", expect(dead_code, reason = "only a terminal looks at it"))]
 pub(super) struct Scene<'a> {
     pub(super) now: Situation<'a, Cell>,
@@ -57,8 +57,8 @@ impl Scene<'_> {
         sight::level(&self.now).index(cell).is_some_and(|index| self.explored[index])
     }
 
-    /// Whether a thing in a cell, which the hero sees or not, is to be drawn: what moves where it is
-    /// seen, and what lies there where it was. Flames that have yet to flare up cannot be seen.
+    /// Whether a thing in a cell, seen by the hero or not, is to be drawn. Foes are drawn only in cells
+    /// in sight, other things also in explored ones. Flames that have yet to flare up are invisible.
     pub(super) fn shows(&self, thing: Entity, cell: Cell, is_seen: bool) -> bool {
         let is_waiting = self.now.get::<Flame>(thing).is_ok_and(|flame| flame.wait > 0);
         let is_remembered = self.is_explored(cell) && !self.now.has::<Foe>(thing);
@@ -66,26 +66,26 @@ impl Scene<'_> {
     }
 }
 
-/// A viewer: what is drawn, and whether to go on.
+/// A viewer: draws the scene and decides whether to go on.
 pub(super) type Watch<'a> = dyn FnMut(&Scene<'_>) -> ControlFlow<()> + 'a;
 
-/// For [`Game::command`] without a viewer.
+/// The viewer for [`Game::command`] without one.
 pub(super) fn unwatched(_: &Scene<'_>) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
-/// Who tells the hero what to do.
+/// The source of the hero's commands.
 #[derive(Serialize, Deserialize)]
 pub(super) enum Player {
-    /// A mind of its own.
+    /// The hero's own decision engine.
     Nobody,
     /// The rest of a script.
     Script(VecDeque<Command>),
-    /// A player at the keyboard, whose commands come in from outside.
+    /// A player at the keyboard, whose commands come from outside.
     Terminal(VecDeque<Command>),
 }
 
-/// What there is beside the things in the level.
+/// The state beside the things in the level.
 pub(super) struct Play {
     pub(super) turns: Turns<Deed>,
     hero: Entity,
@@ -93,34 +93,34 @@ pub(super) struct Play {
     pub(super) progress: Progress,
 }
 
-/// How far the player has come; with the turns it is what a save keeps of the play.
+/// The player's progress; a save keeps it together with the turns.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Progress {
     pub(super) player: Player,
-    /// What the hero is to do next.
+    /// The hero's next command.
     command: Option<Command>,
     /// Whether another actor has a turn before the hero's next one.
     is_foes_turn: bool,
-    /// Which cells the hero has ever seen. Undoing does not forget it.
+    /// The cells that the hero has ever seen. Undo does not reset it.
     explored: Vec<bool>,
-    /// The traces of all turns since the hero decided last, those that cost the hero health first.
+    /// The traces of all turns since the hero's last decision, those that cost the hero health first.
     pub(super) why: Vec<String>,
-    /// What the last command came to, for a person to read.
+    /// The result of the last command, for a person to read.
     pub(super) message: String,
     pub(super) hero_turn_count: u64,
     pub(super) undo_count: u64,
-    /// How many turns were taken or taken back: another number where the level looks otherwise.
+    /// The number of turns taken or undone; it changes whenever the level looks different.
     pub(super) change_count: u64,
 }
 
-/// A level that is played.
+/// A level in play.
 pub(super) struct Game {
     pub(super) engine: Engine,
     pub(super) hero: Entity,
 }
 
 impl Game {
-    /// A new level, with as many foes as the setup says.
+    /// Creates a new level, with the number of foes that the setup says.
     ///
     /// # Errors
     /// Returns an error if the system refuses a thread.
@@ -129,7 +129,7 @@ impl Game {
         let hero = level::fill(&mut world, setup.agents, setup.seed);
         let play = Play::new(&mut world, hero, player);
         world.insert_resource(play);
-        // The level and its hero are those that the seed makes; the play is attached to a save.
+        // The seed rebuilds the level and its hero; the play is attached to a save.
         SaveRules::of(&mut world).rebuild::<Play>().rebuild::<Level>().rebuild::<TheHero>();
         let systems = (choose, hero_acts.run_if(is_commanded), foes_act.run_if(is_foes_turn));
         let systems = Schedule::builder().add(systems.chain());
@@ -144,7 +144,7 @@ impl Game {
         self.play().turns.now(&self.engine.world)
     }
 
-    /// A hash of everything that can be taken back.
+    /// Returns a hash of everything that can be undone.
     pub(super) fn state_hash(&self) -> StateHash {
         self.play().turns.state_hash(&self.engine.world)
     }
@@ -170,7 +170,7 @@ impl Game {
         self.play().status(&self.engine.world)
     }
 
-    /// The hero does as told, then all others have their turns until it is the hero's again.
+    /// The hero executes a command, then all others have their turns until it is the hero's again.
     pub(super) fn command(&mut self, command: Command, watch: &mut Watch<'_>) {
         with_play(&mut self.engine.world, |play, world| {
             play.obey(world, command, watch);
@@ -178,7 +178,7 @@ impl Game {
         });
     }
 
-    /// Has the player of the next ticks say this, behind what was said before.
+    /// Queues a command for the player of the next ticks.
     pub(super) fn say(&mut self, command: Command) -> Result<(), String> {
         with_play(&mut self.engine.world, |play, _| match &mut play.progress.player {
             Player::Terminal(commands) => {
@@ -191,13 +191,13 @@ impl Game {
         })
     }
 
-    /// Adds to what the last command came to.
+    /// Appends to the message about the last command.
     #[cfg(not(target_family = "wasm"))]
     pub(super) fn add_to_message(&mut self, text: &str) {
         with_play(&mut self.engine.world, |play, _| play.progress.message.push_str(text));
     }
 
-    /// The world and the play, between two ticks.
+    /// Saves the world and the play, between two ticks.
     pub(super) fn save(&self) -> Result<Save, String> {
         let mut save = self.engine.save().map_err(|error| error.to_string())?;
         let play = self.play();
@@ -208,7 +208,7 @@ impl Game {
         Ok(save)
     }
 
-    /// Goes on with a game of the same level.
+    /// Continues a saved game of the same level.
     pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
         let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
         let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<Progress>(part(PLAY)?));
@@ -219,18 +219,18 @@ impl Game {
         let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
         let loaded = play.turns.load(&self.engine.world, Codec::serde(), turns);
         play.progress = saved;
-        // Without a trace: the versions of the world are part of the game.
+        // Restored without a change of version: the versions of the world are part of the game.
         self.engine.world.restore_resource(play, version);
         loaded.map_err(|error| error.to_string())?;
         Ok(report)
     }
 
-    /// The name of an actor.
+    /// Returns the name of an actor.
     pub(super) fn name(&self, who: Entity) -> String {
         name(&self.engine.world, who)
     }
 
-    /// Looks for what must never be.
+    /// Checks the invariants of the game.
     pub(super) fn check(&self) -> Result<(), String> {
         self.engine.check()?;
         let world = &self.engine.world;
@@ -249,7 +249,7 @@ impl Game {
     }
 }
 
-/// What of the save is attached by these names.
+/// The names of the parts attached to a save.
 const TURNS: &str = "turns";
 const PLAY: &str = "play";
 
@@ -257,7 +257,7 @@ fn play(world: &World) -> &Play {
     world.resource().expect("inserted with the world, and put back after each turn")
 }
 
-/// Lends the play out beside its world.
+/// Takes the play out of the world, lends both out, and puts it back.
 pub(super) fn with_play<T>(world: &mut World, lend: impl FnOnce(&mut Play, &mut World) -> T) -> T {
     let mut play: Play =
         world.remove_resource().expect("inserted with the world, and put back after each turn");
@@ -266,7 +266,7 @@ pub(super) fn with_play<T>(world: &mut World, lend: impl FnOnce(&mut Play, &mut 
     result
 }
 
-/// System: the player says what the hero does next.
+/// System: the player chooses the hero's next command.
 fn choose(world: &mut World) {
     with_play(world, |play, world| play.progress.command = play.next_command(world));
 }
@@ -275,7 +275,7 @@ fn is_commanded(play: Res<Play>) -> bool {
     play.progress.command.is_some()
 }
 
-/// System: the hero does it.
+/// System: the hero executes it.
 fn hero_acts(world: &mut World) {
     with_play(world, |play, world| {
         if let Some(command) = play.progress.command.take() {
@@ -288,7 +288,7 @@ fn is_foes_turn(play: Res<Play>) -> bool {
     play.progress.is_foes_turn
 }
 
-/// System: all have their turns until it is the hero's again.
+/// System: all others have their turns until it is the hero's again.
 fn foes_act(world: &mut World) {
     with_play(world, |play, world| play.others(world, &mut unwatched));
 }
@@ -377,12 +377,12 @@ impl Play {
         match &mut self.progress.player {
             Player::Nobody if !is_playing => None,
             Player::Nobody => Some(mind::hero(&self.turns.now(world), self.hero)),
-            // A script may take the hero's death back.
+            // A script may undo the hero's death.
             Player::Script(commands) | Player::Terminal(commands) => commands.pop_front(),
         }
     }
 
-    /// The hero does as told.
+    /// Executes a command of the hero.
     fn obey(&mut self, world: &mut World, command: Command, watch: &mut Watch<'_>) {
         self.progress.is_foes_turn = false;
         let who = self.hero;
@@ -433,7 +433,7 @@ impl Play {
         if who == self.hero && end.spent {
             self.progress.hero_turn_count += 1;
         }
-        // For `--explain`, of those who are watched.
+        // For `--explain`, for watched agents.
         if let Ok(log) = world.resource::<DecisionLog>() {
             self.turns.trace().note(log, self.turns.log().turns.len() as u64);
         }
@@ -449,7 +449,7 @@ impl Play {
         Some(end)
     }
 
-    /// Takes turns back until the hero's last one is among them.
+    /// Undoes turns up to and including the hero's last one.
     fn undo(&mut self, world: &mut World) {
         self.progress.why.clear();
         self.progress.message = String::from("There is nothing to take back.");
@@ -462,7 +462,7 @@ impl Play {
                 break;
             }
         }
-        // No reason is given for an action that was not done.
+        // An undone action keeps no reason.
         if let Ok(log) = world.resource_mut::<DecisionLog>() {
             log.forget_after(self.turns.log().turns.len() as u64);
         }
@@ -478,7 +478,7 @@ impl Play {
         }
     }
 
-    /// What came of the hero's decision, in a line.
+    /// Describes the result of the hero's decision, in a line.
     fn tell(&self, world: &World, end: &TurnEnd) -> String {
         let text = match (&end.decision, self.status(world)) {
             (_, Status::Escaped) => String::from("You got away."),
@@ -500,7 +500,7 @@ impl Play {
     }
 }
 
-/// The name of an actor.
+/// Returns the name of an actor.
 fn name(world: &World, who: Entity) -> String {
     match noun(world, who) {
         Some("hero") => String::from("the hero"),

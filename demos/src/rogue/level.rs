@@ -1,4 +1,4 @@
-//! Rooms, corridors, and what lies in them: all from the seed.
+//! Rooms, corridors, and what lies in them, all generated from the seed.
 
 use std::collections::BTreeSet;
 
@@ -10,12 +10,12 @@ use super::things::{
     Position, Potion, Solid, Stairs, TheHero,
 };
 
-/// The plot of a room, in cells: rooms lie in rows and columns of these.
+/// The plot of a room, in cells: rooms lie in rows and columns of plots.
 const PLOT: (i32, i32) = (16, 8);
-/// How many foes there are for each room.
+/// The number of foes per room.
 const FOES_PER_ROOM: u32 = 3;
 
-/// Which cells are rock.
+/// The map of a level: which cells are rock.
 #[derive(Debug)]
 pub(super) struct Level {
     pub(super) width: i32,
@@ -45,7 +45,7 @@ impl Room {
 }
 
 impl Level {
-    /// Whether a cell is no rock. What is outside is rock.
+    /// Whether a cell is not rock. Everything outside the map is rock.
     pub(super) fn is_open(&self, cell: Cell) -> bool {
         self.index(cell).is_some_and(|index| self.open[index])
     }
@@ -62,13 +62,13 @@ impl Level {
         }
     }
 
-    /// A corridor from one cell to another: first along the row, then along the column.
+    /// Carves a corridor from one cell to another: first along the row, then along the column.
     fn carve_corridor(&mut self, from: Cell, to: Cell) {
         (from.0.min(to.0)..=from.0.max(to.0)).for_each(|x| self.carve((x, from.1)));
         (from.1.min(to.1)..=from.1.max(to.1)).for_each(|y| self.carve((to.0, y)));
     }
 
-    /// Whether a cell is open between two walls, as a doorway is.
+    /// Whether a cell is open between two walls, like a doorway.
     fn is_doorway(&self, (x, y): Cell) -> bool {
         let open = |dx, dy| self.is_open((x + dx, y + dy));
         let across = open(-1, 0) && open(1, 0) && !open(0, -1) && !open(0, 1);
@@ -82,11 +82,11 @@ fn between(dice: &mut RandomStream, least: i32, most: i32) -> i32 {
     least + i32::try_from(dice.below(count)).unwrap_or(0)
 }
 
-/// Puts a level with so many foes into an empty world; the hero.
+/// Fills an empty world with a level and `foes` foes; returns the hero.
 pub(super) fn fill(world: &mut World, foes: u32, seed: u64) -> Entity {
     let mut dice = RandomStream::new(seed).fork(1);
     let rooms_wanted = i32::try_from(foes.div_ceil(FOES_PER_ROOM) + 3).unwrap_or(i32::MAX);
-    // Plots are twice as wide as high: so is the level.
+    // Plots are twice as wide as high, and so is the level.
     let mut columns = 1;
     while columns * columns < rooms_wanted {
         columns += 1;
@@ -112,7 +112,8 @@ pub(super) fn fill(world: &mut World, foes: u32, seed: u64) -> Entity {
         if plot % columns + 1 < columns {
             level.carve_corridor(centre, rooms[number(plot + 1)].centre());
         }
-        // Every other column hangs together: all are reached, by ways that are not all short.
+        // Only every other column is connected vertically: all rooms can be reached, some only by
+        // detours.
         if plot + columns < columns * rows && (plot % columns) % 2 == 0 {
             level.carve_corridor(centre, rooms[number(plot + columns)].centre());
         }
@@ -180,12 +181,12 @@ fn spawn_doors(world: &mut World, level: &Level, room: &Room, dice: &mut RandomS
     }
 }
 
-/// A cell of a room where nothing is yet, if a few throws find one.
+/// Returns a free cell of a room, if a few random tries find one.
 fn free_cell(room: &Room, taken: &mut BTreeSet<Cell>, dice: &mut RandomStream) -> Option<Cell> {
     for _ in 0..8 {
         let x = between(dice, room.first.0, room.last.0);
         let y = between(dice, room.first.1, room.last.1);
-        // What is in the middle of a room is in the way of corridors.
+        // A thing in the middle of a room would be in the way of corridors.
         if (x, y) != room.centre() && taken.insert((x, y)) {
             return Some((x, y));
         }

@@ -1,4 +1,4 @@
-//! The minds: utility for the foes, and a plain hero who plays when no one else does.
+//! Decisions: utility for the foes, and a simple hero for when no one plays.
 
 use formic_ai::turn::Situation;
 use formic_ai::utility::{Curve, Input, Reasoner, Utility};
@@ -15,12 +15,13 @@ const ATTACK: usize = 0;
 const FLEE: usize = 1;
 const SHOOT: usize = 2;
 
-/// The minds of the foes, by the number in [`Foe`]: rats, goblins, archers.
+/// The reasoners of the foes, by the number in [`Foe`]: rats, goblins, archers.
 pub(super) struct Minds([Reasoner; 3]);
 
 impl Minds {
     pub(super) fn new() -> Self {
-        // 1 beside the hero and 0 far away, 0 unharmed and 1 almost dead, 1 with a clear shot.
+        // Near: 1 beside the hero, 0 far away. Wounds: 0 unharmed, 1 almost dead. Shot: 1 with a clear
+        // shot.
         let [near, wounds, shot] = Input::named(["near", "wounds", "shot"]);
         let always = |worth| Utility::of(near, Curve::linear(0.0, worth));
         let mind = |flee: Utility, shoot: Utility| {
@@ -30,11 +31,11 @@ impl Minds {
         let hurt = Utility::of(wounds, Curve::exponential(2.0));
         let crowded = Utility::of(near, Curve::exponential(6.0));
         let shot = Utility::of(shot, Curve::linear(0.9, 0.0));
-        // Rats know no fear, goblins do once they bleed, archers keep their distance.
+        // Rats never flee, goblins flee once they are hurt, archers keep their distance.
         Self([mind(always(0.0), always(0.0)), mind(hurt, always(0.0)), mind(crowded, shot)])
     }
 
-    /// What a foe does in its turn.
+    /// Returns what a foe does in its turn.
     pub(super) fn decide(&self, now: &Situation<Cell>, who: Entity) -> Deed {
         let hero = now.world().resource::<TheHero>().ok().and_then(|hero| cell_of(now, hero.0));
         let (Some(hero), Some(at)) = (hero, cell_of(now, who)) else { return Deed::Rest };
@@ -72,7 +73,8 @@ fn share(health: Health) -> f32 {
     small(health.now) / small(health.most.max(1))
 }
 
-/// The way to shoot at a cell: it is in a straight line, near enough, and nothing is between.
+/// Returns the direction in which to shoot at a cell, if it is in a straight line, near enough, and
+/// nothing is between.
 fn line_of_fire(now: &Situation<Cell>, from: Cell, to: Cell, range: i32) -> Option<Cell> {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let distance = dx.abs().max(dy.abs());
@@ -109,7 +111,7 @@ fn away(now: &Situation<Cell>, at: Cell, from: Cell) -> Option<Cell> {
     (distance((at.0 + best.0, at.1 + best.1)) > distance(at)).then_some(best)
 }
 
-/// The hero's choice when no one plays: shoots, fights, drinks when hurt, and looks for the way
+/// Returns the hero's choice when no one plays: shoots, fights, drinks when hurt, and looks for the way
 /// out.
 pub(super) fn hero(now: &Situation<Cell>, who: Entity) -> Command {
     let Some(at) = cell_of(now, who) else { return Command::Rest };
@@ -135,7 +137,7 @@ pub(super) fn hero(now: &Situation<Cell>, who: Entity) -> Command {
     let is_hurt = now.get::<Health>(who).is_ok_and(|health| 2 * health.now < health.most);
     let to_potion = || first_step(now, at, |cell| now.cell(cell).any::<Potion>(), is_blocked);
     let to_stairs = || first_step(now, at, |cell| now.cell(cell).any::<Stairs>(), is_blocked);
-    // Where something is in every way, through it.
+    // If every way is blocked by something, goes through it.
     let through = || {
         let is_stairs = |cell| now.cell(cell).any::<Stairs>();
         first_step(now, at, is_stairs, |cell| now.cell(cell).any::<Hero>())

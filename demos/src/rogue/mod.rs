@@ -1,7 +1,7 @@
 //! A turn-based roguelike: seed 001, to be played in a terminal.
 //!
-//! Doors open when an actor with hands bumps into them, barrels burst in real time inside a turn,
-//! and foes that see the hero wake. All of it are turn actions, rules and one real-time hook of
+//! Doors open when an actor with hands bumps into them, barrels burst in real time inside a turn, and
+//! foes that see the hero wake. All of it consists of turn actions, rules and one real-time hook of
 //! [`formic_ai::turn`]; the foes decide by [`formic_ai::utility`].
 //!
 //! ```text
@@ -9,15 +9,15 @@
 //!                                          └── reactions <──┘
 //! ```
 //!
-//! * `things`: what everything is made of;
+//! * `things`: the components;
 //! * `level`: rooms, corridors, and what lies in them;
-//! * `sight`: fields of view, and ways;
-//! * `deed`: what can be done;
-//! * `rules`: what speaks against it, and what follows;
+//! * `sight`: fields of view, and paths;
+//! * `deed`: the turn actions;
+//! * `rules`: what forbids them, and what follows from them;
 //! * `fire`: arrows and flames, in real time;
-//! * `mind`: what foes want, and a hero for when no one plays;
-//! * `command`: what a player says;
-//! * `game`: the whole, turn by turn;
+//! * `mind`: the decisions of foes, and a hero for when no one plays;
+//! * `command`: the commands of a player;
+//! * `game`: the whole game, turn by turn;
 //! * `screen`, `play`, `terminal`: a game in a terminal;
 //! * `view`: what the hero sees and remembers, live and as a picture.
 
@@ -121,7 +121,7 @@ impl Simulation for Rogue {
     fn is_over(&self) -> bool {
         match &self.game.play().progress.player {
             Player::Script(commands) | Player::Terminal(commands) => commands.is_empty(),
-            // Who asks for so many ticks gets them, also with a hero who is dead.
+            // A run of a given number of ticks gets all of them, even if the hero is dead.
             Player::Nobody => false,
         }
     }

@@ -1,7 +1,7 @@
 //! The game in a terminal.
 //!
-//! While the hero's turn waits, the program sleeps until a key is pressed. Nothing is drawn but
-//! after a key, a change of the terminal's size, or a commit that can be seen.
+//! While the hero's turn waits, the program sleeps until a key is pressed. It draws only after a key, a
+//! change of the terminal's size, or a visible commit.
 
 use std::io::{self, IsTerminal};
 use std::ops::ControlFlow;
@@ -18,25 +18,25 @@ use crate::failure::Failure;
 use crate::interrupt;
 use crate::simulation::Note;
 
-/// The longest that a turn waits between two frames.
+/// The maximum pause between two frames of a turn.
 const PAUSE_MAX: Duration = Duration::from_millis(120);
 
-/// How long it sleeps at most while the player thinks.
+/// The maximum sleep while the player thinks.
 const PATIENCE: Duration = Duration::from_secs(1);
 
-/// What a key means.
+/// The meaning of a key.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Key {
     Quit,
     Why,
-    /// The next key is a direction for this.
+    /// The next key is the direction for this.
     Aim(Aim),
     Way(Cell),
     Say(Command),
     Other,
 }
 
-/// What a direction is for.
+/// The use of a direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Aim {
     Shoot,
@@ -65,7 +65,7 @@ pub(super) fn meaning(key: KeyEvent) -> Key {
     }
 }
 
-/// Plays until the player quits. The terminal is as it was afterwards, also after a panic.
+/// Plays until the player quits. The terminal is restored afterwards, even after a panic.
 ///
 /// # Errors
 /// Returns an error if there is no terminal, or it cannot be used.
@@ -92,7 +92,7 @@ pub(super) fn play(game: &mut Game, note: &mut Note<'_>) -> Result<(), Failure> 
     }
 }
 
-/// Waits until the player says something to the hero; `None` for enough.
+/// Waits until the player gives a command; `None` to quit.
 fn next_command(
     terminal: &mut Terminal,
     game: &Game,
@@ -106,7 +106,7 @@ fn next_command(
         };
         let shown = page.map_or(Page::None, |from| Page::Why(&game.play().progress.why, from));
         terminal.draw(|canvas| screen::draw(canvas, &game.scene(), message, shown))?;
-        // Once in a while it looks whether the program was asked to end from outside.
+        // Once in a while, checks whether the program was asked to end from outside.
         while !event::poll(PATIENCE)? {
             if interrupt::asked() {
                 return Ok(None);
@@ -147,12 +147,12 @@ fn next_command(
     }
 }
 
-/// Carries a command out, and shows what flies and bursts in real time; a key makes it go fast.
+/// Executes a command, and shows arrows and bursts in real time; a key speeds it up.
 fn obey(terminal: &mut Terminal, game: &mut Game, command: Command) -> io::Result<()> {
     let (mut shown, mut is_hurried) = (0, false);
     let mut failure = None;
     game.command(command, &mut |scene: &Scene<'_>| {
-        // Time begins anew with each actor's turn.
+        // Time restarts with each actor's turn.
         let pause = Duration::from_millis(scene.time.saturating_sub(shown)).min(PAUSE_MAX);
         shown = scene.time;
         let drawn = terminal
@@ -160,7 +160,7 @@ fn obey(terminal: &mut Terminal, game: &mut Game, command: Command) -> io::Resul
             .and_then(|()| event::poll(if is_hurried { Duration::ZERO } else { pause }));
         match drawn {
             Ok(is_key) => is_hurried |= is_key,
-            // The turn is ended all the same: the game stays sound.
+            // The turn still ends, so that the game stays consistent.
             Err(error) => drop(failure.get_or_insert(error)),
         }
         ControlFlow::Continue(())

@@ -9,7 +9,7 @@ use super::things::{
     TheHero, Velocity,
 };
 
-/// All of them. Where the order matters, a rule says so.
+/// Returns all rules. If the order matters, a rule says so.
 pub(super) fn all() -> [Rule<Deed>; 10] {
     [
         Rule::on("rock stands", |case, moved: Change<Position>, reactions| {
@@ -94,7 +94,7 @@ fn bump_hits(
     let Ok(&Blow(blow)) = case.now.get(moved.entity) else { return Ruling::pass() };
     let is_hero = case.now.has::<Hero>(moved.entity);
     let cell = case.now.cell(target(moved));
-    // Foes hit the hero alone, the hero whatever can be hit.
+    // Foes hit only the hero; the hero hits anything that can be hit.
     let hit = cell
         .with::<Health>()
         .find(|&it| it != moved.entity && (is_hero || case.now.has::<Hero>(it)));
@@ -108,7 +108,7 @@ fn arrow_hits(
     moved: Change<Position>,
     reactions: &mut Reactions<Deed>,
 ) -> Ruling<Deed> {
-    // One that was just loosed is where the bowman is.
+    // An arrow that was just shot is in the shooter's cell.
     if !case.now.has::<Velocity>(moved.entity) {
         return Ruling::pass();
     }

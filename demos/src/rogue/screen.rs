@@ -10,11 +10,11 @@ use super::sight::{cell_of, field, level};
 use super::terminal::{Area, Canvas};
 use super::things::{Asleep, Cell, Foe, Health, KINDS, Look, kind_of};
 
-/// The smallest terminal that shows something useful: columns and rows.
+/// The smallest useful terminal: columns and rows.
 pub(super) const LEAST: (u16, u16) = (44, 14);
 const SIDE_WIDTH: u16 = 24;
 
-/// What is shown in place of the map.
+/// The page shown in place of the map.
 #[derive(Clone, Copy)]
 pub(super) enum Page<'a> {
     None,
@@ -82,7 +82,7 @@ fn map(canvas: &mut Canvas, scene: &Scene<'_>, area: Area) {
     let hero = cell_of(now, scene.hero);
     let (width, height) = (i32::from(area.width), i32::from(area.height));
     let centre = hero.unwrap_or((level.width / 2, level.height / 2));
-    // Where all of it fits, it stays where it is.
+    // A level that fits as a whole does not scroll.
     let first = |centre: i32, size: i32, whole: i32| {
         if whole <= size { (whole - size) / 2 } else { (centre - size / 2).clamp(0, whole - size) }
     };
@@ -119,12 +119,12 @@ fn letter(scene: &Scene<'_>, cell: Cell, is_seen: bool) -> (char, ContentStyle) 
     }
 }
 
-/// The line of the panel for the foes of one kind that the hero sees.
+/// Returns the panel's line for the foes of one kind that the hero sees.
 pub(super) fn foes_line(letter: char, count: usize, asleep: usize) -> String {
     let name = KINDS[kind_of(letter)].1;
     let plural = if count == 1 { "" } else { "s" };
     let sleeping = if asleep > 0 { format!(", {asleep} asleep") } else { String::new() };
-    // The letter of the map in its own column, so that "a 1 archer" does not read as a count.
+    // The map letter has its own column, so that "a 1 archer" does not read as a count.
     format!(" {letter}: {count} {name}{plural}{sleeping}")
 }
 

@@ -1,4 +1,4 @@
-//! Fields of view, and ways.
+//! Fields of view, and paths.
 
 use std::collections::{HashMap, VecDeque};
 
@@ -8,12 +8,12 @@ use formic_ecs::prelude::*;
 use super::level::Level;
 use super::things::{Cell, Opaque, Position};
 
-/// How far all actors see, in cells.
+/// The range of sight of all actors, in cells.
 pub(super) const SIGHT: i32 = 9;
-/// How many cells a search for a way looks at.
+/// The maximum number of cells that a path search visits.
 const SEARCHED_MAX: usize = 4_000;
 
-/// The level of a situation.
+/// Returns the level of a situation.
 pub(super) fn level<'a>(now: &Situation<'a, Cell>) -> &'a Level {
     now.world().resource().expect("inserted with the world, and nobody takes it out")
 }
@@ -22,15 +22,15 @@ fn blocks_sight(now: &Situation<Cell>, cell: Cell) -> bool {
     !level(now).is_open(cell) || now.cell(cell).any::<Opaque>()
 }
 
-/// Whether an actor in one cell sees the other: both do, or neither does.
+/// Whether an actor in one cell sees the other. Sight is symmetric.
 pub(super) fn sees(now: &Situation<Cell>, from: Cell, to: Cell) -> bool {
     let (dx, dy) = (to.0 - from.0, to.1 - from.1);
     let is_near = dx * dx + dy * dy <= SIGHT * SIGHT;
     is_near && (is_clear(now, from, to) || is_clear(now, to, from))
 }
 
-/// Whether nothing blocks the line between two cells (Bresenham's; it is another one on the way
-/// back, which is why both ways count).
+/// Whether nothing blocks the line between two cells (Bresenham's; the line back may differ, so both
+/// directions are checked).
 fn is_clear(now: &Situation<Cell>, from: Cell, to: Cell) -> bool {
     let (dx, dy) = ((to.0 - from.0).abs(), -(to.1 - from.1).abs());
     let step = ((to.0 - from.0).signum(), (to.1 - from.1).signum());
@@ -54,19 +54,19 @@ fn is_clear(now: &Situation<Cell>, from: Cell, to: Cell) -> bool {
     }
 }
 
-/// All cells that an actor in a cell sees, row by row.
+/// Returns all cells that an actor in a cell sees, row by row.
 pub(super) fn field(now: &Situation<Cell>, from: Cell) -> Vec<Cell> {
     let rows = from.1 - SIGHT..=from.1 + SIGHT;
     let cells = rows.flat_map(|y| (from.0 - SIGHT..=from.0 + SIGHT).map(move |x| (x, y)));
     cells.filter(|&cell| sees(now, from, cell)).collect()
 }
 
-/// The eight ways to go, straight ones first.
+/// The eight directions, straight ones first.
 pub(super) const WAYS: [Cell; 8] =
     [(1, 0), (0, 1), (-1, 0), (0, -1), (1, 1), (-1, 1), (-1, -1), (1, -1)];
 
-/// The first step of a shortest way to a cell that is wanted, past rock and whatever else is
-/// avoided; `None` where a search in the neighbourhood finds none.
+/// Returns the first step of a shortest path to a wanted cell, around rock and other avoided cells;
+/// `None` if a search of the neighbourhood finds none.
 pub(super) fn first_step(
     now: &Situation<Cell>,
     from: Cell,
@@ -95,7 +95,7 @@ pub(super) fn first_step(
     None
 }
 
-/// The place of an actor.
+/// Returns the cell of an actor.
 pub(super) fn cell_of(now: &Situation<Cell>, who: Entity) -> Option<Cell> {
     now.get::<Position>(who).ok().map(|position| (position.x, position.y))
 }

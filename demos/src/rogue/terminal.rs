@@ -20,7 +20,7 @@ pub(super) struct Area {
     pub(super) height: u16,
 }
 
-/// Letters in rows, each with a style. Writing outside of it is without effect.
+/// Letters in rows, each with a style. Writes outside it have no effect.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub(super) struct Canvas {
     width: u16,
@@ -60,7 +60,7 @@ impl Canvas {
         self.cells.chunks(usize::from(self.width.max(1)))
     }
 
-    /// The letters, a line for each row.
+    /// Returns the letters, a line for each row.
     #[cfg(test)]
     pub(super) fn text(&self) -> String {
         let line = |row: &[(char, ContentStyle)]| {
@@ -89,16 +89,16 @@ impl Canvas {
     }
 }
 
-/// The terminal while a game is on it; dropping it gives the terminal back.
+/// The terminal during a game; dropping it restores the terminal.
 pub(super) struct Terminal {
     shown: Canvas,
 }
 
 impl Terminal {
-    /// Takes the terminal over. A panic gives it back before it is reported.
+    /// Takes over the terminal. A panic restores it before it is reported.
     ///
     /// # Errors
-    /// Returns the system's error if this is no terminal.
+    /// Returns the system's error if this is not a terminal.
     pub(super) fn open() -> io::Result<Self> {
         let report = panic::take_hook();
         panic::set_hook(Box::new(move |info| {
@@ -161,11 +161,11 @@ mod tests {
         assert!(printed(&canvas, &Canvas::new(4, 3)).contains("rats"), "all of it after a resize");
     }
 
-    /// How this test goes on in a terminal of its own: named in the environment.
+    /// The environment variable that tells this test how to end in a terminal of its own.
     #[cfg(target_os = "linux")]
     const ENDING: &str = "FORMIC_TERMINAL_ENDING";
 
-    /// The part of a game: it takes the terminal, draws, and ends.
+    /// Plays the part of a game: takes over the terminal, draws, and ends.
     #[cfg(target_os = "linux")]
     fn play_to(ending: &str) {
         let mut terminal = Terminal::open().expect("there is one");
@@ -215,13 +215,13 @@ mod tests {
                 shown.find(what).unwrap_or_else(|| panic!("{what:?} is not in {shown:?}"))
             };
             let last = |what: &str| shown.rfind(what).expect("as above");
-            // To the other screen and back, without a cursor and with one.
+            // Switches to the alternate screen and back, hides the cursor and shows it.
             let [there, back, hidden, there_again] =
                 ["\u{1b}[?1049h", "\u{1b}[?1049l", "\u{1b}[?25l", "\u{1b}[?25h"].map(place);
             assert!(there < place("the cave") && last("the cave") < back, "{ending}: {shown:?}");
             assert!(hidden < there_again, "{ending}: {shown:?}");
             assert!(last("\u{1b}[?1049h") < back && last("\u{1b}[?25l") < there_again, "{shown:?}");
-            // What is reported of a panic can be read afterwards.
+            // The report of a panic is readable afterwards.
             if ending != "quits" {
                 assert!(
                     back < place("a rat bites") && there_again < place("a rat bites"),

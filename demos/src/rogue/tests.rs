@@ -1,4 +1,4 @@
-//! The game from inside: doors, barrels, minds, and what a terminal shows.
+//! Unit tests of the game: doors, barrels, decisions, and the terminal screen.
 
 use std::ops::ControlFlow;
 
@@ -25,7 +25,7 @@ fn new_game(foes: u32, seed: u64) -> Game {
     Game::new(&setup, Player::Nobody).expect("one thread is here")
 }
 
-/// A free cell beside the hero, and one behind it.
+/// Returns a direction, the free cell beside the hero in that direction, and the free cell behind it.
 fn two_cells_in_a_row(game: &Game) -> (Cell, Cell, Cell) {
     let at = cell_of(&game.now(), game.hero).unwrap();
     let free = |cell| game.level().is_open(cell) && game.now().cell(cell).is_empty();

@@ -9,7 +9,7 @@ use crate::raster::Colour;
 /// A cell: column and row.
 pub(super) type Cell = (i32, i32);
 
-/// Where a thing is.
+/// The cell of a thing.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Position {
@@ -46,7 +46,7 @@ impl Look {
     }
 }
 
-/// The colour of what the legend has no other for.
+/// The colour of letters that have no other in the legend.
 const DULL: Colour = Colour([170, 150, 120]);
 
 /// The letters of the legend and their colours; the last one stands for all others.
@@ -65,20 +65,20 @@ pub(super) const KINDS: [(char, &str, Colour); 12] = [
     ('-', "arrow", DULL),
 ];
 
-/// The place of a letter in the legend.
+/// Returns the index of a letter in the legend.
 pub(super) fn kind_of(letter: char) -> usize {
     KINDS.iter().position(|(known, ..)| *known == letter).unwrap_or(KINDS.len() - 1)
 }
 
 pub(super) const ASLEEP: char = 'z';
 
-/// What a thing is, if the legend has it.
+/// Returns the noun for a thing, if the legend has it.
 pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
     if world.has::<Vacant>(thing) {
         return Some("vacancy");
     }
     if world.has::<Velocity>(thing) {
-        // Some of its letters are those of doors.
+        // Some letters of arrows are those of doors.
         return Some("arrow");
     }
     if world.has::<Door>(thing) {
@@ -88,7 +88,7 @@ pub(super) fn noun(world: &World, thing: Entity) -> Option<&'static str> {
     KINDS.iter().find(|(known, ..)| *known == letter).map(|&(_, noun, _)| noun)
 }
 
-/// How many blows a thing can take.
+/// The number of blows that a thing can take.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Health {
@@ -106,7 +106,7 @@ pub(super) struct Blow(pub(super) u32);
 #[repr(C)]
 pub(super) struct Bow(pub(super) i32);
 
-/// Where an arrow flies: one cell at every point in real time.
+/// The direction of an arrow, which moves by one cell at every point in real time.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Velocity {
@@ -114,7 +114,7 @@ pub(super) struct Velocity {
     pub(super) y: i32,
 }
 
-/// A flame: after how many points in real time it flares up, and how many it burns for then.
+/// A flame: the points in real time until it flares up, and then those for which it burns.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Flame {
@@ -122,11 +122,11 @@ pub(super) struct Flame {
     pub(super) left: u32,
 }
 
-/// No actor can be where it is.
+/// Blocks actors from entering its cell.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Solid;
 
-/// No actor can look past it.
+/// Blocks the line of sight.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Opaque;
 
@@ -138,11 +138,11 @@ pub(super) struct Door;
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Closed;
 
-/// Bursts when it is hit.
+/// A barrel, which bursts when it is hit.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Barrel;
 
-/// Heals the hero.
+/// A potion, which heals the hero.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Potion;
 
@@ -150,27 +150,27 @@ pub(super) struct Potion;
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Stairs;
 
-/// Who is played.
+/// The actor that is played.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hero;
 
-/// The hero was on the stairs.
+/// The hero has been on the stairs.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Escaped;
 
-/// Can open doors.
+/// An actor that can open doors.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Hands;
 
-/// Who is against the hero; which mind it has, by its number.
+/// A foe of the hero, with the number of its reasoner.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Foe(pub(super) u32);
 
-/// Has not noticed the hero, and has no turns.
+/// A foe that has not noticed the hero, and has no turns.
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 pub(super) struct Asleep;
 
-/// The handle of the hero, as a resource: also where there is no hero any more.
+/// The handle of the hero, as a resource, which stays after the hero is gone.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TheHero(pub(super) Entity);

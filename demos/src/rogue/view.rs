@@ -1,4 +1,4 @@
-//! The roguelike as it is shown: what the hero sees, remembers, and what is dark.
+//! The view of the roguelike: what the hero sees, what it remembers, and what is dark.
 
 use formic::inspect::{Cheat, Ground, Kind, Mark, Marks, Scene, Touch, View};
 use formic_ai::explain::DecisionLog;
@@ -17,7 +17,7 @@ use super::things::{
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
-/// How many cells are shown on each side at most.
+/// The maximum number of cells shown on each side.
 const SIDE: (i32, i32) = (160, 100);
 
 /// The part of a level that is shown, in cells.
@@ -29,7 +29,7 @@ struct Window {
 }
 
 impl Window {
-    /// The cells around the hero; all of them, where the level is not too large for that.
+    /// Returns the cells around the hero; all of them, if the level is small enough.
     fn around_hero(game: &Game) -> Self {
         let level = game.level();
         let centre = cell_of(&game.now(), game.hero).unwrap_or((0, 0));
@@ -45,7 +45,7 @@ impl Window {
     }
 }
 
-/// Dark rock and floor are not known; dim ones are remembered.
+/// Dark rock and floor are unknown; dim ones are remembered.
 const PALETTE: [Colour; 6] = [
     Colour([12, 15, 20]),
     Colour([12, 15, 20]),
@@ -130,7 +130,7 @@ impl View for Rogue {
         let things = self.world().query_ref::<(Entity, &Position, &Look)>();
         things.for_each(|(entity, position, look)| {
             let cell = (position.x, position.y);
-            // Most are farther away.
+            // Most things are farther away.
             if window.contains(cell) && scene.shows(entity, cell, seen.contains(&cell)) {
                 let asleep = scene.now.has::<Asleep>(entity);
                 let letter = if asleep { ASLEEP } else { look.letter() };
@@ -141,7 +141,7 @@ impl View for Rogue {
         });
     }
 
-    /// What it is, and for the hero every rule that spoke since the last command.
+    /// Describes an agent, and for the hero every rule that applied since the last command.
     fn why(&self, agent: Entity) -> Vec<String> {
         let (game, now) = (&self.game, self.game.now());
         let health = now.get::<Health>(agent);
@@ -197,19 +197,19 @@ impl View for Rogue {
 }
 
 impl Rogue {
-    /// The cells that the hero sees.
+    /// Returns the cells that the hero sees.
     fn seen(&self) -> Vec<Cell> {
         let now = self.game.now();
         cell_of(&now, self.game.hero).map_or_else(Vec::new, |hero| field(&now, hero))
     }
 
-    /// What the hero is told by a button or a click.
+    /// Returns the command of a button or a click.
     fn command_of(&self, name: &str, at: Vec2) -> Result<Command, String> {
         let now = self.game.now();
         let window = Window::around_hero(&self.game);
         let target = (window.left + whole(at.x), window.top + whole(at.y));
         let hero = cell_of(&now, self.game.hero);
-        // The way that points there best.
+        // The direction that points there best.
         let towards = || {
             let (x, y) = hero.ok_or("there is no hero any more")?;
             let wanted = Vec2::new(number(target.0 - x), number(target.1 - y)).normalize_or_zero();

@@ -1,4 +1,4 @@
-//! The activities: which sub-activities, in which order.
+//! The activities: their sub-activities, and the order of these.
 
 use std::borrow::Cow;
 
@@ -11,22 +11,22 @@ use super::HOME;
 use super::parts::Happening;
 use super::steps::{Errand, Sight, Step, Trouble, Village};
 
-/// What a villager is at.
+/// The activity of a villager.
 #[derive(HashState, Serialize, Deserialize)]
 pub(super) struct Chore {
     pub(super) kind: Kind,
     now: Current<Step>,
-    /// How many steps were begun.
+    /// The number of steps begun.
     steps: u32,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, HashState, Serialize, Deserialize)]
 pub(super) enum Kind {
-    /// Fetch a stone, with a pickaxe that has to be taken first if `equips`.
+    /// Fetches a stone, with a pickaxe that has to be taken first if `equips`.
     Mine { block: Entity, place: Vec2, equips: bool },
-    /// Eat at home.
+    /// Eats at home.
     Eat,
-    /// Run home and hide.
+    /// Runs home and hides.
     Flee,
 }
 
@@ -40,7 +40,7 @@ impl Chore {
         matches!(self.now.get(), Some(Step::Break(_, it)) if *it == block)
     }
 
-    /// Why the mind chose it.
+    /// Returns why the decision engine chose it.
     pub(super) fn reason(&self) -> &'static str {
         match self.kind {
             Kind::Flee => "a wolf was near when it last looked",
@@ -52,7 +52,7 @@ impl Chore {
         }
     }
 
-    /// The stone that it is about.
+    /// Returns the stone that it is about.
     pub(super) fn stone(&self) -> Option<Entity> {
         match self.kind {
             Kind::Mine { block, .. } => Some(block),
@@ -60,7 +60,7 @@ impl Chore {
         }
     }
 
-    /// What it waits for while it sleeps.
+    /// Returns what it waits for while it sleeps.
     pub(super) fn waits_for(&self) -> &'static str {
         self.now.get().map_or("its next step", Step::waits_for)
     }

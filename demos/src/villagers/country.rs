@@ -1,4 +1,4 @@
-//! Events in the village that do not depend on any mind.
+//! The systems of the village that do not depend on any decisions.
 
 use formic_ai::activity::{Activities, ActivitySlot, Blocking, Posted, Token};
 use formic_ai::prelude::*;
@@ -10,29 +10,29 @@ use super::parts::{Block, Books, Dig, Happening, Pickaxe, Position, Walk, Wolf};
 use super::steps::Sight;
 use super::{REACH, SIZE};
 
-/// How far a villager walks in a tick, in metres.
+/// The distance that a villager walks in a tick, in metres.
 const STRIDE: f32 = 0.4;
-/// How far a wolf does.
+/// The distance that a wolf walks in a tick, in metres.
 const LOPE: f32 = 0.3;
-/// How near a wolf may come, in metres.
+/// The distance at which villagers fear a wolf, in metres.
 const FEAR: f32 = 6.0;
 
-/// The village as a whole.
+/// The state of the village as a whole.
 #[derive(Serialize, Deserialize)]
 pub(super) struct Country {
     pub(super) now: u64,
     pub(super) random: RandomStream,
     pub(super) is_polling: bool,
-    /// How many blocks there are to be.
+    /// The target number of blocks.
     pub(super) block_count: usize,
-    /// Those that no villager carries, and where.
+    /// The blocks that no villager carries, and their positions.
     pub(super) blocks: Vec<(Entity, Vec2)>,
     pub(super) wolves: Vec<Vec2>,
-    /// How many ticks of activities there were.
+    /// The number of ticks of activities so far.
     pub(super) asked: u64,
 }
 
-/// The time goes on, and wolves prowl.
+/// Advances the time, and moves the wolves.
 pub(super) fn prowl(mut country: ResMut<Country>, mut wolves: Query<(&mut Wolf, &mut Position)>) {
     country.now += 1;
     country.wolves.clear();
@@ -48,8 +48,7 @@ pub(super) fn prowl(mut country: ResMut<Country>, mut wolves: Query<(&mut Wolf, 
     }
 }
 
-/// Looks every tenth tick which blocks there are, and has new ones found where others were taken
-/// away.
+/// Updates the list of blocks every tenth tick, and spawns new ones to replace those taken away.
 pub(super) fn survey(
     mut country: ResMut<Country>,
     mut blocks: Query<(Entity, &Block, &Position)>,
@@ -63,7 +62,7 @@ pub(super) fn survey(
             country.blocks.push((entity, position.0));
         }
     }
-    // The order of rows has to do with who was watched.
+    // The order of rows depends on which villagers were watched.
     country.blocks.sort_unstable_by_key(|block| block.0);
     for _ in count..country.block_count {
         commands.spawn(new_block(&mut country.random));
@@ -79,7 +78,7 @@ pub(super) fn somewhere(random: &mut RandomStream) -> Vec2 {
     Vec2::new(random.between(1.0, SIZE.x - 1.0), random.between(1.0, SIZE.y - 1.0))
 }
 
-/// The mind, which a tenth of the villagers uses in each tick.
+/// The decision engine, which a tenth of the villagers uses in each tick.
 pub(super) fn think(
     mut minds: Query<(
         Entity,
@@ -110,7 +109,7 @@ pub(super) fn think(
     });
 }
 
-/// The activities.
+/// Runs the activities.
 pub(super) fn live(
     activities: Activities<Chore>,
     villagers: ComponentLookup<(&'static Position, &'static Books)>,
@@ -121,7 +120,7 @@ pub(super) fn live(
     country.asked += activities.run(country.now, &sight).awake as u64;
 }
 
-/// Those who walk are a stride further, and say when they are there.
+/// Moves walking villagers by a stride, and reports arrivals.
 pub(super) fn walk(
     mut walkers: Query<(Entity, &Walk, &mut Position, EnabledMut<Walk>)>,
     mut posts: EventWriter<Posted<Happening>>,
@@ -136,8 +135,8 @@ pub(super) fn walk(
     });
 }
 
-/// Those who dig are a blow further. A block is shared by all who dig at it: who breaks it out is
-/// collected, and of several in the same tick the first has it.
+/// Advances digging villagers by a blow. A block may be shared by several diggers: the diggers that break
+/// it out are collected, and of several in the same tick the first gets it.
 pub(super) fn dig(
     mut diggers: Query<(Entity, &mut Dig, &ActivitySlot<Chore>, EnabledMut<Dig>)>,
     mut takers: Scatter<Entity>,
@@ -152,14 +151,14 @@ pub(super) fn dig(
                 return;
             };
             digging.set(false);
-            // Something else may have come first in this very tick.
+            // Another event in this very tick may have come first.
             if doing.activity().is_some_and(|chore| chore.breaks(block)) {
                 takers.push(block, digger);
             }
             posts.send(Posted::about(block, Happening::Broken));
         },
     );
-    // A block that is passed over was hauled home by another villager.
+    // A skipped block was already taken away by another villager.
     takers.apply(&mut blocks, |block, &digger| {
         if block.carrier().is_none() {
             *block = Block::carried(digger);

@@ -1,18 +1,18 @@
-//! Villagers who break blocks, haul stones, take tools, eat and run: activities that sleep.
+//! Villagers who break blocks, haul stones, take tools, eat and flee: activities that sleep.
 //!
-//! It is the village of seed 003, an article on activities: what takes time says when it is over, so
-//! that villagers that wait for it need not ask. With `--polling` every villager asks in every tick, does the
-//! same, and the summary shows how often that was in vain.
+//! The village is that of seed 003, an article on activities: anything that takes time announces its end,
+//! so that waiting villagers need not poll. With `--polling` every villager polls in every tick and
+//! behaves the same, and the summary shows how many polls were in vain.
 //!
 //! ```text
 //!   prowl, survey ──> think (every 10th tick) ──> live ──> walk, dig ──> deliver
 //! ```
 //!
-//! * `parts`: what the village is made of, and what happens in it;
+//! * `parts`: the components and events of the village;
 //! * `steps`: the sub-activities;
 //! * `chores`: the activities, which put them in order;
 //! * `country`: the systems;
-//! * `view`: all of it from above.
+//! * `view`: the village from above.
 
 mod chores;
 mod country;
@@ -75,12 +75,12 @@ struct Arguments {
 
 /// The size of the country, in metres.
 const SIZE: Vec2 = Vec2::new(120.0, 80.0);
-/// Where tools and bread are.
+/// The place of tools and bread.
 const HOME: Vec2 = Vec2::new(60.0, 40.0);
-/// How near is there, in metres.
+/// The distance that counts as arrived, in metres.
 const REACH: f32 = 0.5;
 const WOLVES_MAX: u32 = 8;
-/// How fast the page lets time go by.
+/// The speed of the world on the page.
 const TICKS_PER_SECOND: f32 = 20.0;
 
 struct Villagers {
@@ -94,7 +94,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
     for _ in 0..block_count {
         world.spawn(new_block(&mut random));
     }
-    // Those that come later, for villagers who say why.
+    // Names blocks that are spawned later, for the reasons of villagers.
     world.hooks().observe::<Block>(EventKind::Add, |world, event| {
         if let Ok(log) = world.resource_mut::<DecisionLog>() {
             log.call(event.entity, "Stone");
@@ -147,7 +147,7 @@ fn spawn_villager(world: &mut World, mut random: RandomStream) {
 }
 
 impl Villagers {
-    /// The sum of one of the books of all villagers.
+    /// Returns the sum of one statistic of all villagers.
     fn sum(&self, of: fn(&Books) -> u32) -> u64 {
         let books = self.engine.world.query_ref::<&Books>();
         books.into_iter().map(|books| u64::from(of(books))).sum()
@@ -166,8 +166,8 @@ impl Villagers {
             .count() as u64
     }
 
-    /// What can be seen of the village from outside, whichever way villagers wait: a sum, for the
-    /// order of rows has to do with that.
+    /// Returns a digest of the visible behaviour of the village, which does not depend on how villagers
+    /// wait. It is a sum, because the order of rows does depend on it.
     fn behaviour(&self) -> u64 {
         let world = &self.engine.world;
         let digest = |entity: Entity, position: &Position, numbers: &[u64]| {
@@ -226,7 +226,7 @@ impl Simulation for Villagers {
         let world = &self.engine.world;
         let carried = world.query_ref::<&Block>().into_iter();
         let carried = carried.filter(|block| block.carrier().is_some()).count() as u64;
-        // What was broken out in the last tick is in the arms of a villager that has not seen it yet.
+        // A block broken out in the last tick is carried by a villager that has not noticed it yet.
         if broken > hauled + dropped + carried {
             return Err(format!(
                 "{broken} blocks were broken, {hauled} hauled, {dropped} dropped, {carried} carried"

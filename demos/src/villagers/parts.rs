@@ -6,22 +6,22 @@ use formic_ecs::{Codec, Component, Entity};
 use glam::Vec2;
 use serde::{Deserialize, Serialize};
 
-/// Where an entity is, in metres.
+/// The position of an entity, in metres.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
-/// A villager is on the way to somewhere; switched off when there.
+/// A villager is walking to a place; disabled on arrival.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
 pub(super) struct Walk {
     pub(super) to: Vec2,
-    /// The number of the token that is to be answered.
+    /// The number of the token to be answered.
     pub(super) request: u32,
 }
 
-/// A villager breaks a block; switched off when it is broken.
+/// A villager is breaking a block; disabled once it is broken.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[component(enableable)]
 #[repr(C)]
@@ -32,29 +32,29 @@ pub(super) struct Dig {
     pub(super) unused: u32,
 }
 
-/// A villager has a pickaxe in hand, while it is switched on.
+/// A villager has a pickaxe in hand, while enabled.
 #[derive(Component, Clone, Copy, Debug)]
 #[component(enableable)]
 pub(super) struct Pickaxe;
 
-/// A block of stone, whole, loose, or in a villager's arms.
+/// A block of stone: whole, loose, or carried by a villager.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Block {
-    /// Who carries it, as bits; 0 for none.
+    /// The villager that carries it, as bits; 0 for none.
     carrier: u64,
-    /// How long it takes to break it out, in ticks.
+    /// The time it takes to break it out, in ticks.
     pub(super) ticks: u32,
     pub(super) unused: u32,
 }
 
 impl Block {
-    /// A block in the rock, which takes so long to break out.
+    /// Creates a block in the rock that takes `ticks` to break out.
     pub(super) fn whole(ticks: u32) -> Self {
         Self { carrier: 0, ticks, unused: 0 }
     }
 
-    /// A stone in a villager's arms.
+    /// Creates a stone carried by a villager.
     pub(super) fn carried(by: Entity) -> Self {
         Self { carrier: by.to_bits(), ticks: 1, unused: 0 }
     }
@@ -64,7 +64,7 @@ impl Block {
     }
 }
 
-/// A beast that villagers run from, and where it is going.
+/// A wolf that villagers flee from, and its destination.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Wolf {
@@ -72,13 +72,13 @@ pub(super) struct Wolf {
     pub(super) random: u64,
 }
 
-/// What a villager has done, and when it ate last.
+/// Statistics: what a villager has done, and when it last ate.
 #[derive(Component, Clone, Copy, Debug, Default, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
     /// The tick of the last meal.
     pub(super) ate_at: u64,
-    /// After how many ticks it is hungry.
+    /// The number of ticks after which it is hungry.
     pub(super) hungry_after: u32,
     pub(super) equipped: u32,
     pub(super) broken: u32,
@@ -98,7 +98,7 @@ impl Books {
 /// An event about a villager or a thing.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize)]
 pub(super) enum Happening {
-    /// The walker, who is the subject, is there.
+    /// The walker, which is the subject, has arrived.
     Arrived,
     /// The block, which is the subject, was broken out and is carried away.
     Broken,

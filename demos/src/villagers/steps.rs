@@ -1,7 +1,7 @@
 //! The sub-activities: what villagers do, one thing at a time.
 //!
-//! Each looks first whether it is done. Where it is not, it says what it waits for and sleeps; or it
-//! does not, and is asked again in the next tick: that is all the difference that `--polling` makes.
+//! Each first checks whether it is done. If not, it either subscribes to an event and sleeps, or does
+//! neither and is ticked again in the next tick. That is the only difference that `--polling` makes.
 
 use std::borrow::Cow;
 
@@ -14,15 +14,15 @@ use serde::{Deserialize, Serialize};
 use super::parts::{ARRIVED, BROKEN, Block, Books, Dig, Happening, Pickaxe, Position, Walk};
 use super::{HOME, REACH};
 
-/// What activities read.
+/// The data that activities read.
 pub(super) struct Sight<'w> {
     pub(super) villagers: ComponentLookup<'w, (&'static Position, &'static Books)>,
     pub(super) blocks: ComponentLookup<'w, (&'static Position, &'static Block)>,
-    /// No villager sleeps; every one asks.
+    /// If true, no villager sleeps; every one polls.
     pub(super) is_polling: bool,
 }
 
-/// Why something could not be done.
+/// A reason for failure.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Trouble {
     /// Another villager has the block.
@@ -46,25 +46,25 @@ impl ActivityDomain for Village {
 /// A sub-activity.
 #[derive(Clone, Copy, Debug, PartialEq, HashState, Serialize, Deserialize)]
 pub(super) enum Step {
-    /// Walk somewhere.
+    /// Walks to a place.
     GoTo(Errand, Vec2),
-    /// Break a block out and take it up.
+    /// Breaks a block out and picks it up.
     Break(Errand, Entity),
-    /// Carry the stone home; an interrupted villager drops it.
+    /// Carries the stone home; an interrupted villager drops it.
     Haul(Errand, Entity),
-    /// Take a pickaxe from the rack.
+    /// Takes a pickaxe from the rack.
     Equip(Errand),
-    /// Eat a loaf.
+    /// Eats a loaf.
     Eat(Errand),
-    /// Sit still behind the wall.
+    /// Sits still behind the wall.
     Hide(Errand),
 }
 
-/// How far something has come.
+/// The progress of a step.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, HashState, Serialize, Deserialize)]
 pub(super) struct Errand {
     is_begun: bool,
-    /// When it is over, where that takes a time that is known.
+    /// The tick at which it is over, if that is known.
     due: u64,
 }
 
@@ -77,7 +77,7 @@ impl Step {
         Self::GoTo(Errand::default(), place)
     }
 
-    /// What ends it, as the rest of "It sleeps until ...".
+    /// Returns what ends it, as the rest of "It sleeps until ...".
     pub(super) fn waits_for(&self) -> &'static str {
         match self {
             Self::GoTo(..) => "it is there",
@@ -90,7 +90,7 @@ impl Step {
     }
 }
 
-/// Sleeps, or does not.
+/// Returns the status of a step that waits: blocked, or ongoing if it polls.
 fn wait(sight: &Sight) -> Status<Trouble> {
     if sight.is_polling { Status::Ongoing } else { Status::Blocked }
 }
@@ -106,7 +106,7 @@ fn walk(errand: &mut Errand, to: Vec2, tick: &mut Tick<Village>, sight: &Sight) 
     }
     if !errand.is_begun {
         errand.is_begun = true;
-        // First the subscription, then the request: no answer can be missed.
+        // The subscription comes before the request, so that no answer can be missed.
         let request = if sight.is_polling { 0 } else { tick.subscribe(agent, ARRIVED).number() };
         tick.commands().insert(agent, Walk { to, request });
         tick.commands().set_enabled::<Walk>(agent, true);
@@ -114,7 +114,7 @@ fn walk(errand: &mut Errand, to: Vec2, tick: &mut Tick<Village>, sight: &Sight) 
     wait(sight)
 }
 
-/// For what takes so many ticks.
+/// A step that takes a fixed number of ticks.
 fn rest(
     errand: &mut Errand,
     ticks: u64,
@@ -192,7 +192,7 @@ impl Activity for Step {
             Self::GoTo(..) => commands.set_enabled::<Walk>(agent, false),
             Self::Break(_, block) => {
                 commands.set_enabled::<Dig>(agent, false);
-                // It may have been broken out in the tick before something else came first.
+                // It may have been broken out in the last tick, before the interruption.
                 let holds = sight.blocks.get(block).is_ok_and(|it| it.1.carrier() == Some(agent));
                 if holds {
                     note(commands, agent, |books| books.broken += 1);
@@ -224,7 +224,7 @@ impl Activity for Step {
     }
 }
 
-/// Writes something into the books of a villager; several steps may do so in one tick.
+/// Updates the statistics of a villager; several steps may do so in one tick.
 fn note(
     commands: &mut CommandBuffer,
     villager: Entity,

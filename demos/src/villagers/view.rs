@@ -1,4 +1,4 @@
-//! The village as it is shown.
+//! The view of the village.
 
 use formic::inspect::{Cheat, Ground, Kind, Landmark, Mark, Marks, Scene, Touch, View};
 use formic_ai::activity::{ActivitySlot, State};
@@ -21,7 +21,7 @@ const KINDS: [Kind; 6] = [
     Kind::new("in flight", Colour([250, 170, 60])),
     Kind::letter("wolves", Colour::RED, 'W'),
 ];
-/// What lies about is drawn first, and thereby under those who walk over it.
+/// Stones are drawn first, so that they lie under villagers who walk over them.
 const STONES: u8 = 0;
 const SLEEPS: u8 = 1;
 const ACTS: u8 = 2;
@@ -116,7 +116,7 @@ impl View for Villagers {
         vec![format!("It is {doing}, because {}.", chore.reason()), waiting(doing), done(books)]
     }
 
-    /// The stone that it is about.
+    /// The stone that the agent's activity is about.
     fn companions(&self, agent: Entity) -> Vec<Entity> {
         let doing = self.world().get::<ActivitySlot<Chore>>(agent).ok();
         let stone = doing.and_then(|it| it.activity()?.stone());
@@ -145,7 +145,7 @@ fn kind(doing: &ActivitySlot<Chore>) -> u8 {
     }
 }
 
-/// What it did since the world began.
+/// Describes what a villager has done since the world began.
 fn done(books: &Books) -> String {
     let [stones, meals, flights] =
         [(books.hauled, "stones"), (books.meals, "meals"), (books.flights, "times")]
@@ -154,7 +154,7 @@ fn done(books: &Books) -> String {
     format!("So far it hauled {stones} home, dropped {dropped}, had {meals} and fled {flights}.")
 }
 
-/// What it waits for, if it does.
+/// Describes what a villager waits for, if anything.
 fn waiting(doing: &ActivitySlot<Chore>) -> String {
     match doing.state() {
         State::Blocked => {

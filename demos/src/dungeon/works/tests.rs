@@ -1,4 +1,4 @@
-//! The works keep the map alive, whatever the map.
+//! Tests that the works keep any map alive.
 
 use formic_nav::{Grid, generate};
 
