@@ -1,12 +1,11 @@
-//! Avoiding: agents among agents do not pile up.
+//! Avoidance: agents among agents do not pile up.
 //!
-//! Every agent that has [`Avoid`] says where it would like to go, sees the nearest
-//! others within three cells, and chooses the velocity closest to its wish that all of
-//! them can live with, if they choose alike: optimal reciprocal collision avoidance
-//! (J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision
-//! Avoidance", 2011). Bodies do not talk to each other; that both sides follow one rule is
-//! enough. Walls are half-planes as well, hard ones, and whatever comes out is
-//! stopped at solid cells in the end.
+//! Every agent with [`Avoid`] has a *wish*, the velocity that it would like to have. It sees the nearest
+//! others within three cells, and chooses the velocity closest to its wish that avoids collisions with
+//! all of them, if they choose by the same rule: optimal reciprocal collision avoidance (J. van den Berg,
+//! S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision Avoidance", 2011). Bodies do not
+//! communicate; it is enough that both sides follow one rule. Walls are half-planes as well, hard ones,
+//! and the result is stopped at solid cells in the end.
 //!
 //! ```text
 //!   follow, follow_flow ──> wish ─┐
@@ -14,14 +13,14 @@
 //!   the cell's ring ──> half-planes of walls ──┘
 //! ```
 //!
-//! All see the world as it was at the beginning of the tick, and ties are broken by
-//! entity, so the result is the same for any number of threads and in whatever order
-//! agents lie in memory.
+//! All agents see the world as it was at the beginning of the tick, and ties are broken by entity. So the
+//! result is the same for any number of threads, and for any order of agents in memory.
 //!
-//! Two things are on top of the paper, since mazes of cells are tighter than plazas.
-//! Agents whose goal is taken by others that rest there are content with being next to
-//! them, if they get no nearer for a while. Bodies at rest step aside for one that they
-//! block, and go back when they are let be. And one that has been blocked for seconds squeezes
+//! Three rules go beyond the paper, because mazes of cells are tighter than plazas. Agents whose goal is
+//! taken by others that rest there accept a place next to them, if they come no nearer for a while.
+//! Bodies at rest step aside for an agent that they block, and go back when they are no longer pushed. An
+//! agent that has been blocked for seconds squeezes past: until it has made progress, it and the others
+//! ignore each other.
 //! past: until it has got on, it and the others take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
@@ -50,34 +49,34 @@ use crate::grid::Grid;
 use crate::obstacle::Obstacle;
 use crate::terrain::Terrain;
 
-/// Agents that nearly touch do, in cells.
+/// The gap below which agents count as touching, in cells.
 const TOUCH: f32 = 0.1;
-/// The part of giving way that one at rest takes over from one that goes to the same
-/// goal: a crowd that gathers must not push those before it away.
+/// The share of giving way that an agent at rest takes from one that goes to the same goal: a crowd that
+/// gathers must not push away those that came first.
 const SHARE_AT_REST: f32 = 0.1;
-/// How long one has to be blocked before those at rest step out of its way.
+/// How long an agent has to be blocked before those at rest step out of its way.
 const MAKE_WAY_SECONDS: f32 = 1.0;
-/// How fast they do, as a part of their speed.
+/// The speed at which they step aside, as a part of their own.
 const MAKE_WAY_SPEED: f32 = 0.5;
-/// Every body keeps a little to the right: two that meet head-on, in perfect symmetry,
-/// would otherwise stand still before each other. The part of the wish that is turned.
+/// Every body keeps a little to the right. Otherwise two that meet head-on, in perfect symmetry, would
+/// stand still before each other. This is the part of the wish that is turned.
 const KEEP_RIGHT: f32 = 0.05;
-/// Slower than this an agent turns no more, in cells per second.
+/// Below this speed an agent does not turn, in cells per second.
 const TURN_SPEED_MIN: f32 = 0.05;
 
-/// Members that one thread takes at a time.
+/// The number of members that one thread takes at a time.
 const BATCH_SIZE: usize = 128;
 
-/// What [`avoid`] keeps from tick to tick, for its memory.
+/// The state of [`avoid`], kept from tick to tick to reuse its memory.
 #[derive(Debug, Default)]
 pub struct AvoidState {
     crowd: Crowd,
     batches: Vec<Mutex<Batch>>,
-    /// By the place of each among the members.
+    /// By the index of each agent among the members.
     choices: Vec<Choice>,
 }
 
-/// Members one behind the other.
+/// A run of consecutive members.
 #[derive(Debug, Default)]
 struct Batch {
     windows: Vec<Window>,
@@ -86,34 +85,33 @@ struct Batch {
 
 /// Moves all agents that give way to others.
 ///
-/// Each chooses the velocity that is nearest to its wish among those that lead to no
-/// collision with the nearest ten others within a second, if these choose alike: optimal
-/// reciprocal collision avoidance (J. van den Berg, S. Guy, M. Lin and D. Manocha,
-/// "Reciprocal n-Body Collision Avoidance", 2011). Solid cells around it are constraints as
-/// well, and whatever comes out is stopped at them, so no body is ever pushed into rock. In
-/// a press, where no velocity is quite right, bodies may overlap: by less than a twentieth of
-/// their radius in the scenes that the tests run (head-on, circle, doorway, two crowds), and by up to 0.41
-/// cells in 4,800 random crowds, where streams of the widest bodies meet in corridors.
+/// Each chooses the velocity that is nearest to its wish among those that lead to no collision with the
+/// nearest ten others within a second, if these choose by the same rule: optimal reciprocal collision
+/// avoidance (J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision Avoidance",
+/// 2011). Solid cells around it are constraints as well, and the result is stopped at them, so no body is
+/// ever pushed into rock. In a press, if no velocity meets all constraints, bodies may overlap: by less
+/// than a twentieth of their radius in the scenes that the tests run (head-on, circle, doorway, two
+/// crowds), and by up to 0.41 cells in 4,800 random crowds, where streams of the widest bodies meet in
+/// corridors.
 ///
-/// On top of the paper, since mazes of cells are tighter than plazas:
+/// Three rules go beyond the paper, because mazes of cells are tighter than plazas:
 ///
-/// * agents whose goal is taken by others that rest there are content with being next to
-///   them, if they get no nearer for half a second; one at rest that has been pushed away by more
-///   than a cell is none of these any longer;
-/// * bodies at rest step aside for one that they have blocked for a second, and go back as soon as
-///   they are let be if that was by more than a cell: their request is pending again, and their
-///   arrival counts once more. They give all of the way to bodies that stand at rest, so each walk back
-///   leaves one less away from its goal, and crowds come to rest;
-/// * one that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
-///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until it has got on by what it
-///   walks in two seconds, it and the others take no notice of each other. That is the emergency
-///   in which bodies overlap by more, and it is why crowds do not jam. What counts is the way that
-///   is left, and the least that ever was: one that moves and gets nowhere is blocked as well.
+/// * Agents whose goal is taken by others that rest there accept a place next to them, if they come no
+///   nearer for half a second. An agent at rest that was pushed away by more than a cell no longer counts
+///   among those others.
+/// * Bodies at rest step aside for an agent that they have blocked for a second. If that moved them by
+///   more than a cell, they go back as soon as they are no longer pushed: their request is pending again,
+///   and their arrival counts once more. On the way back they give way completely to bodies that stand at
+///   rest, so each walk back leaves one less away from its goal, and crowds come to rest.
+/// * An agent that has been [blocked](Avoid::blocked_seconds) for fourteen seconds, or for two in a
+///   corridor of one cell, [squeezes past](Avoid::is_squeezing): until its progress is what it walks in
+///   two seconds, it and the others ignore each other. In this emergency bodies overlap by more, and it
+///   keeps crowds from jamming. Progress is measured by the path that is left, and the minimum of that so
+///   far: an agent that moves and makes no progress is blocked as well.
 ///
-/// To an [`Obstacle`] that moves they give all of the way.
+/// Agents give way completely to an [`Obstacle`] that moves.
 ///
-/// Agents without a wish stand, and so do those without speed and all of them in ticks
-/// without time.
+/// Agents without a wish stand, and so do those without speed, and all of them in ticks without time.
 ///
 /// ```
 /// use formic_ecs::World;
@@ -158,7 +156,7 @@ pub fn avoid(
             position: position.0,
             velocity: body.velocity(),
             radius: body.radius(),
-            // From the middle of a cell to that of all that the agent covers.
+            // The offset from the centre of a cell to that of the square that the agent covers.
             half_span: terrain.class(class).map_or(0.0, |class| f32::from(class.size() - 1) * 0.5),
             class,
             speed: speed.per_second(),
@@ -184,7 +182,7 @@ pub fn avoid(
         let chosen = &choices[crowd.place(entity)];
         let motion = body.with_carry(position.0, chosen.velocity * seconds);
         let place = slide(grid, position.0, motion);
-        // Of a tick without time there is no velocity.
+        // A tick without time has no velocity.
         let walked = if seconds > 0.0 { (place - position.0) / seconds } else { Vec2::ZERO };
         position.0 = place;
         let is_narrow = || position.cell().is_some_and(|cell| is_narrow(grid, cell));
@@ -197,14 +195,14 @@ pub fn avoid(
 }
 
 impl AvoidState {
-    /// Lets all members choose, those near each other on one thread.
+    /// Lets all members choose. Those near each other choose on one thread.
     fn choose(&mut self, pool: &Pool, terrain: &Terrain, seconds: f32) {
         let (crowd, count) = (&self.crowd, self.crowd.members().len());
         let batch_count = count.div_ceil(BATCH_SIZE);
         self.batches.resize_with(self.batches.len().max(batch_count), Mutex::default);
         let batches = &mut self.batches[..batch_count];
         pool.for_each_index(batch_count, |number| {
-            // Of a poisoned one as well nothing is used but the memory.
+            // If the lock is poisoned, only the memory of the batch is used.
             let mut batch = batches[number].lock().unwrap_or_else(PoisonError::into_inner);
             let Batch { windows, choices } = &mut *batch;
             let mut sight = Lookout::new(crowd, windows);
@@ -225,7 +223,7 @@ impl AvoidState {
     }
 }
 
-/// An obstacle that moves, as bodies see it: as wide as its sides.
+/// Returns a moving obstacle as bodies see it: as wide as its sides.
 fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
     Member {
         entity,
@@ -246,17 +244,17 @@ fn moving(entity: Entity, obstacle: &Obstacle) -> Member {
     }
 }
 
-/// What an agent chose.
+/// The choice of an agent.
 #[derive(Clone, Copy, Debug)]
 struct Choice {
     velocity: Vec2,
     touches_crowd: bool,
 }
 
-/// What an agent sees.
+/// The surroundings of an agent, by which it chooses.
 struct Surroundings<'a> {
     crowd: &'a Crowd,
-    /// That of the class of the agent.
+    /// The terrain of the agent's class.
     terrain: &'a Terrain,
     seconds: f32,
 }
@@ -288,7 +286,7 @@ impl Surroundings<'_> {
             let disc = seen.disc;
             let side = if body.entity.to_bits() < seen.entity.to_bits() { 1.0 } else { -1.0 };
             let mut share = if seen.is_obstacle { 1.0 } else { 0.5 };
-            // Most are on their ways, and so are those around them.
+            // Most agents are on their way, and so are those around them.
             if !seen.is_obstacle && (is_special || seen.is_special) {
                 let other = &self.crowd.members()[place];
                 let (rests, other_rests) = (is_at_rest, other.is_at_rest());
@@ -306,8 +304,8 @@ impl Surroundings<'_> {
                     continue;
                 }
                 share = match (rests, other_rests) {
-                    // One that goes back sets none in motion that stands, so that crowds come to rest.
-                    // Those that move give way as to any other, or bodies would overlap.
+                    // An agent that goes back moves none that stands, so that crowds come to rest. Those
+                    // that move give way to it as to any other, or bodies would overlap.
                     (true, false) if other.goes_back && own.velocity == Vec2::ZERO => 0.0,
                     (true, false) if other.goes_back => 0.5,
                     (false, true) if body.goes_back => 1.0,
@@ -325,13 +323,13 @@ impl Surroundings<'_> {
             count = count.saturating_sub(LANE_COUNT);
         }
         let velocity = nearest(&planes, hard_count, speed, wish);
-        // By rounding it may be a little more.
+        // Rounding may have made it a little longer.
         let velocity = velocity.clamp_length_max(speed);
         Choice { velocity, touches_crowd }
     }
 }
 
-/// Whether a cell is of a corridor of one cell, where others cannot make room.
+/// Whether a cell is in a corridor of one cell, where others cannot make room.
 fn is_narrow(grid: &Grid, cell: Cell) -> bool {
     let is_wall =
         |direction: Direction| direction.step(cell).is_none_or(|beside| !grid.is_open(beside));
@@ -343,5 +341,5 @@ fn is_same_cell(a: Vec2, b: Vec2) -> bool {
     Cell::containing(a).is_some_and(|cell| Cell::containing(b) == Some(cell))
 }
 
-/// The most others that a body heeds, as many as fill lanes.
+/// The maximum number of others that a body heeds, rounded up to full lanes.
 const OTHER_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.next_multiple_of(LANE_COUNT);

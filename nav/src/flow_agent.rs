@@ -1,10 +1,10 @@
-//! Agents that follow flow fields: many with one goal.
+//! Agents that follow flow fields: many agents with one goal.
 //!
-//! Two systems. [`settle_flows`] lets the fields follow the edits of the terrain, and
-//! works them out as far as agents stand, within a budget. [`follow_flow`] asks, on all
-//! threads, the field of each agent for the step from its cell, and walks. An agent has
-//! no path and no plan: it can be pushed anywhere and goes on from there, and a wall
-//! that rises in front of it is known to the field before it takes another step.
+//! There are two systems. [`settle_flows`] lets the fields follow the edits of the terrain, and computes
+//! them as far as agents stand, within a budget. [`follow_flow`] asks the field of each agent for the
+//! step from its cell, on all threads, and walks. An agent has no path and no plan: it can be pushed
+//! anywhere and goes on from there, and the field knows of a new wall in front of it before it takes
+//! another step.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod fields;
@@ -52,58 +52,57 @@ use crate::terrain::Terrain;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// Snapshots have it, with the id of the field. The [`FlowFields`] are a resource: a program that
-/// restores a world puts those back that it had, or adds the same in the same order.
+/// Snapshots contain this component, with the id of the field. The [`FlowFields`] are a resource: a
+/// program that restores a world restores the same resource, or adds the same fields in the same order.
 #[derive(Component, Clone, Copy, PartialEq, Debug, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub struct FlowFollower {
     field: FlowId,
     status: FlowStatus,
-    /// The part of the last step that rounding has left to be walked.
+    /// The part of the last step that rounding has left to walk.
     carry: f32,
 }
 
-/// How it goes for an agent that follows a flow field.
+/// The state of an agent that follows a flow field.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u32)]
 pub enum FlowStatus {
-    /// The field is not worked out yet where the agent stands, and never was.
+    /// The field is not computed yet where the agent stands, and never was.
     Waiting,
-    /// It is on its way.
+    /// The agent is on its way.
     Going,
-    /// It has come to a goal, or, giving way to others, to those that rest there. It goes
-    /// on if the field is given other goals, or others have pushed it away.
+    /// The agent has come to a goal, or, if it gives way to others, to those that rest there. It goes on
+    /// if the field is given other goals, or others have pushed it away.
     Arrived,
-    /// No goal can be reached from where it stands. It goes on once an edit changes that.
+    /// No goal can be reached from where the agent stands. It goes on once an edit changes that.
     Unreachable,
     /// The field was removed.
     NoField,
 }
 
 impl FlowFollower {
-    /// Follows this field.
+    /// Creates a follower of this field.
     #[must_use]
     pub const fn new(field: FlowId) -> Self {
         Self { field, status: FlowStatus::Waiting, carry: 0.0 }
     }
 
-    /// The field that it follows.
+    /// The field that the agent follows.
     #[must_use]
     pub const fn field(&self) -> FlowId {
         self.field
     }
 
-    /// How it goes.
+    /// The state of the agent.
     #[must_use]
     pub const fn status(&self) -> FlowStatus {
         self.status
     }
 }
 
-/// Lets the flow fields follow the edits of the terrain, by work on what they touch, and
-/// works them out as far as their agents need it, within
-/// [`expansions_per_tick`](FlowFields::expansions_per_tick).
+/// Lets the flow fields follow the edits of the terrain, by work on what these touch, and computes them
+/// as far as their agents need, within [`expansions_per_tick`](FlowFields::expansions_per_tick).
 pub fn settle_flows(
     mut agents: Query<(&Position, &FlowFollower)>,
     mut fields: ResMut<FlowFields>,
@@ -120,7 +119,7 @@ pub fn settle_flows(
     fields.serve(&terrain);
 }
 
-/// The agents, and everything that following changes on them.
+/// The agents, with everything that following changes.
 type Followers<'a> = Query<
     'a,
     (
@@ -132,9 +131,9 @@ type Followers<'a> = Query<
     ),
 >;
 
-/// Walks every agent that follows a flow field, as far as its speed takes it in one tick,
-/// over as many cells as that takes. Those that give way to others ([`Avoid`]) are told
-/// where to go, and [`avoid`](crate::systems::avoid) moves them.
+/// Walks every agent that follows a flow field, as far as its speed takes it in one tick, over any number
+/// of cells. For agents that give way to others ([`Avoid`]) it only sets where to go, and
+/// [`avoid`](crate::systems::avoid) moves them.
 pub fn follow_flow(
     mut agents: Followers,
     fields: Res<FlowFields>,
@@ -162,8 +161,8 @@ pub fn follow_flow(
     });
 }
 
-/// Where a field leads from a position: to which place, where the agent is then, which is elsewhere if
-/// a link begins at that place, and whether that is the goal. Or why it leads nowhere.
+/// Where a field leads from a position: the point to walk to, the point where the agent is then (another
+/// one if a link begins at the first), and whether that is the goal. Or the reason why it leads nowhere.
 fn lead(
     field: &FlowField,
     terrain: &Terrain,
@@ -181,9 +180,8 @@ fn lead(
     }
 }
 
-/// Walks `reach` cells, from the middle of one to the middle of the next: a straight
-/// line from any point of a cell to there touches no cells but those that the step
-/// needs open.
+/// Walks `reach` cells, from the centre of one to the centre of the next. A straight line from any point
+/// of a cell to there touches only cells that the step needs open.
 fn walk(
     position: &mut Position,
     facing: &mut Facing,
@@ -202,7 +200,7 @@ fn walk(
         if is_home && distance == 0.0 {
             return FlowStatus::Arrived;
         }
-        // Less than nothing was walked before, by rounding.
+        // Rounding can make the carry negative.
         if reach <= 0.0 {
             *carry = reach;
             return FlowStatus::Going;
@@ -231,7 +229,7 @@ fn direct(
     body: &mut Avoid,
     seconds: f32,
 ) -> FlowStatus {
-    // All of one field have one goal, whichever of its cells they come to.
+    // All agents of one field have one goal, whichever of its cells they come to.
     let goal = field.goals().first().map_or(body.goal, |goal| goal.centre());
     let (target, end, is_home) = match lead(field, terrain, position.0) {
         Ok(way) => way,
@@ -244,10 +242,10 @@ fn direct(
             return status;
         }
     };
-    // An agent that has arrived stays so while others push it aside.
+    // An agent that has arrived stays arrived while others push it aside.
     let was_there =
         status == FlowStatus::Arrived && body.goal == goal && !body.is_left_behind(position.0);
-    // At a link, from anywhere in its cell: where many wait to cross, none comes to the very middle.
+    // It takes a link from anywhere in its cell: if many wait to cross, none comes to the exact centre.
     if target != end && !was_there {
         position.0 = end;
         body.hold();

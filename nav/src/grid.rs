@@ -1,4 +1,4 @@
-//! The grid: which cells can be crossed, and how hard each is to cross.
+//! The grid: which cells can be crossed, and at what weight.
 
 pub(crate) mod change;
 pub(crate) mod plane;
@@ -17,20 +17,19 @@ use crate::link::{Link, Links};
 
 debug_as_text!(GridSizeError);
 
-/// The longest side that a grid may have, in cells.
+/// The maximum length of a side of a grid, in cells.
 pub const SIDE_MAX: u32 = 16_384;
-/// The greatest number of cells that a grid may have.
+/// The maximum number of cells of a grid.
 pub const CELL_COUNT_MAX: u32 = 1 << 24;
 
 /// A rectangle of cells, each open or solid and each with a weight.
 ///
-/// Passability is a bit plane with a frame of solid cells around it, so nothing
-/// ever reads beyond the map. Weights are a byte per cell. What hangs together
-/// is not known here: [`Terrain`](crate::Terrain) adds the regions, and is
-/// what most code wants.
+/// Passability is a bit plane with a frame of solid cells around it, so nothing ever reads beyond the
+/// map. Weights are a byte per cell. The grid does not know what is connected:
+/// [`Terrain`](crate::Terrain) adds the regions, and is what most code wants.
 ///
-/// Every edit moves the version on by one and is remembered for a while, so that
-/// code that derived something from the grid can find out whether it still holds.
+/// Every edit increments the version and is remembered for a while, so code that derived something from
+/// the grid can find out whether it still holds.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid};
@@ -54,7 +53,7 @@ pub struct Grid {
 }
 
 impl Grid {
-    /// A grid of solid cells of weight one.
+    /// Creates a grid of solid cells of weight one.
     ///
     /// # Errors
     /// Returns [`GridSizeError`] if a side is zero or longer than [`SIDE_MAX`], or if there are
@@ -75,10 +74,10 @@ impl Grid {
         })
     }
 
-    /// A grid of weight one whose open cells are those that `is_open` accepts. A grid that was saved
-    /// is read by [`CODEC`](Self::CODEC), with its weights.
+    /// Creates a grid of weight one whose open cells are those that `is_open` accepts. A saved grid is
+    /// read by [`CODEC`](Self::CODEC), with its weights.
     ///
-    /// The cells are asked for in reading order. The version starts at zero.
+    /// `is_open` is called in reading order. The version starts at zero.
     ///
     /// ```
     /// use formic_nav::Grid;
@@ -108,8 +107,8 @@ impl Grid {
         Ok(grid)
     }
 
-    /// How a grid is saved with a game: cells, weights, and the changes that it remembers, so that
-    /// what was derived from it holds for the one that is read.
+    /// The format of a grid in a saved game: cells, weights, links, and the changes that it remembers. So
+    /// what was derived from the saved grid holds for the one that is read.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, Weight};
@@ -131,8 +130,8 @@ impl Grid {
         Self::read,
     );
 
-    /// The sides; whether each cell is open, eight in a byte; the weights, as runs of equal ones; the
-    /// links; and the changes.
+    /// Writes the sides; whether each cell is open, eight cells in a byte; the weights, as runs of equal
+    /// ones; the links; and the changes.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         out.extend(self.width.to_le_bytes());
         out.extend(self.height.to_le_bytes());
@@ -179,31 +178,31 @@ impl Grid {
         Ok(grid)
     }
 
-    /// Cells per row.
+    /// The number of cells per row.
     #[must_use]
     pub const fn width(&self) -> u16 {
         self.width
     }
 
-    /// Rows.
+    /// The number of rows.
     #[must_use]
     pub const fn height(&self) -> u16 {
         self.height
     }
 
-    /// All cells, open and solid.
+    /// The number of cells, open and solid.
     #[must_use]
     pub fn cell_count(&self) -> usize {
         self.weights.len()
     }
 
-    /// All open cells.
+    /// The number of open cells.
     #[must_use]
     pub const fn open_count(&self) -> usize {
         self.census.open_count
     }
 
-    /// What all open cells weigh together.
+    /// The sum of the weights of all open cells.
     pub(crate) const fn weight_sum(&self) -> u64 {
         self.census.weight_sum
     }
@@ -214,8 +213,8 @@ impl Grid {
         cell.x < self.width && cell.y < self.height
     }
 
-    /// The place of a cell in reading order, for arrays of one's own with an
-    /// element per cell, or `None` outside.
+    /// The index of a cell in reading order, for arrays with an element per cell; `None` outside of the
+    /// grid.
     #[must_use]
     pub fn index(&self, cell: Cell) -> Option<usize> {
         self.contains(cell).then(|| self.index_inside(cell))
@@ -233,25 +232,25 @@ impl Grid {
         self.contains(cell) && self.open.get(cell)
     }
 
-    /// The weight of a cell, which solid cells keep as well, or `None` outside.
+    /// The weight of a cell, open or solid; `None` outside of the grid.
     #[must_use]
     pub fn weight(&self, cell: Cell) -> Option<Weight> {
         self.contains(cell).then(|| self.weight_inside(cell))
     }
 
-    /// The least and the greatest weight of all open cells, or `None` if none is
-    /// open.
+    /// The minimum and maximum weight of the open cells, or `None` if no cell is open.
     #[must_use]
     pub fn weight_range(&self) -> Option<(Weight, Weight)> {
         self.census.range
     }
 
-    /// The cells that are `radius` rows or columns away from a cell, as far as they are on the grid.
+    /// The cells on the border of the square of `radius` around a cell, as far as they lie inside the
+    /// grid.
     pub(crate) fn square(&self, middle: Cell, radius: u16) -> impl Iterator<Item = Cell> + use<> {
         let [x, y, radius] = [middle.x, middle.y, radius].map(i32::from);
         let [width, height] = [self.width(), self.height()].map(i32::from);
         let columns = (x - radius).max(0)..(x + radius + 1).min(width);
-        // The corners are of the rows.
+        // The rows contain the corners.
         let rows = (y - radius + 1).max(0)..(y + radius).min(height);
         let ends = move |place: i32| {
             [place - radius, place + radius].into_iter().take(if radius == 0 { 1 } else { 2 })
@@ -266,11 +265,11 @@ impl Grid {
         in_rows.chain(in_columns).filter_map(cell)
     }
 
-    /// The cells that one legal step leads to, in the order of
+    /// The cells to which one legal step leads, in the order of
     /// [`Direction::ALL`](crate::Direction::ALL).
     ///
-    /// A solid cell has the same way out as an open one: an agent caught in a
-    /// fresh wall has to leave somehow.
+    /// A solid cell has the same steps as an open one, so that an agent caught in a new wall can leave
+    /// it.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule};
@@ -286,7 +285,7 @@ impl Grid {
         members(moves).map(move |direction| direction.step_inside(cell))
     }
 
-    /// Opens a cell. False, and nothing happens, if it is open or outside.
+    /// Opens a cell. Returns false and changes nothing if it is open or outside.
     pub fn dig(&mut self, cell: Cell) -> bool {
         if !self.contains(cell) || self.open.get(cell) {
             return false;
@@ -297,7 +296,7 @@ impl Grid {
         true
     }
 
-    /// Makes a cell solid. False, and nothing happens, if it is solid or outside.
+    /// Makes a cell solid. Returns false and changes nothing if it is solid or outside.
     pub fn fill(&mut self, cell: Cell) -> bool {
         if !self.is_open(cell) {
             return false;
@@ -308,8 +307,7 @@ impl Grid {
         true
     }
 
-    /// Gives a cell a weight. False, and nothing happens, if it has that weight
-    /// or is outside.
+    /// Sets the weight of a cell. Returns false and changes nothing if it has that weight or is outside.
     pub fn set_weight(&mut self, cell: Cell, weight: Weight) -> bool {
         if !self.contains(cell) || self.weight_inside(cell) == weight {
             return false;
@@ -317,7 +315,7 @@ impl Grid {
         let index = self.index_inside(cell);
         let before = std::mem::replace(&mut self.weights[index], weight);
         if self.open.get(cell) {
-            // Added first, so that the census never looks empty in between.
+            // Added first, so that the census is never empty in between.
             self.census.add(weight);
             self.census.remove(before);
         }
@@ -325,15 +323,14 @@ impl Grid {
         true
     }
 
-    /// How many edits changed this grid since it was made, and which.
+    /// The number and history of the edits since the grid was created.
     #[must_use]
     pub fn version(&self) -> GridVersion {
         self.changes.version()
     }
 
-    /// The changes after a version, oldest first, or `None` if they are more than
-    /// the grid remembers ([`CHANGES_MAX`](crate::CHANGES_MAX)), or this grid never had
-    /// that version.
+    /// The changes after a version, oldest first. `None` if they are more than the grid remembers
+    /// ([`CHANGES_MAX`](crate::CHANGES_MAX)), or if this grid never had that version.
     ///
     /// ```
     /// use formic_nav::{Cell, ChangeKind, Grid};
@@ -353,7 +350,7 @@ impl Grid {
         &self.links
     }
 
-    /// Replaces the links, which the version tells from now on.
+    /// Replaces the links, and makes the version depend on them.
     pub(crate) fn set_links(&mut self, links: Vec<Link>) {
         let wrong = links.iter().find(|link| !self.may_have(link));
         assert!(wrong.is_none(), "{wrong:?} is not a valid link of the grid");
@@ -373,17 +370,17 @@ impl Grid {
         link.is_sound() && self.contains(link.from) && self.contains(link.to)
     }
 
-    /// Whether a link can be crossed.
+    /// Whether a link can be crossed: both of its ends are open.
     pub(crate) fn is_link_open(&self, link: &Link) -> bool {
         self.open.get(link.from) && self.open.get(link.to)
     }
 
-    /// Lets the version tell what becomes of the grid: the changes before are forgotten.
+    /// Starts a new history that depends on `numbers`, and forgets the changes before.
     pub(crate) fn become_of(&mut self, numbers: impl IntoIterator<Item = u64>) {
         self.changes.begin(numbers);
     }
 
-    /// Lets the version be that of a grid that this one is a copy of.
+    /// Takes the history of a grid of which this one is a copy.
     pub(crate) fn take_history_of(&mut self, other: &Self) {
         self.changes.clone_from(&other.changes);
     }
@@ -395,7 +392,7 @@ impl Grid {
         self.open.ring(cell)
     }
 
-    /// Whether 32 cells of a row are open, from a column on that is a multiple of 32.
+    /// A bit for each of 32 cells of a row, from column `x` on, a multiple of 32: whether it is open.
     pub(crate) fn open_row(&self, x: u16, y: u16) -> u32 {
         self.open.row(x, y)
     }
@@ -406,7 +403,7 @@ impl Grid {
         usize::from(cell.y) * usize::from(self.width) + usize::from(cell.x)
     }
 
-    /// The cell at a place in reading order.
+    /// The cell at an index in reading order.
     #[expect(clippy::cast_possible_truncation, reason = "sides are at most SIDE_MAX")]
     pub(crate) fn cell_at(&self, place: usize) -> Cell {
         let width = usize::from(self.width);
@@ -425,10 +422,9 @@ impl Grid {
     }
 }
 
-/// How many open cells there are of each weight.
+/// The number of open cells of each weight.
 ///
-/// Searches scale their estimate by the least weight, so it must be known
-/// without a pass over the map.
+/// Searches scale their estimate by the least weight, so it must be known without a pass over the map.
 #[derive(Clone, Debug)]
 struct Census {
     counts: Box<[u32; 256]>,
@@ -462,7 +458,7 @@ impl Census {
         }
     }
 
-    /// The range anew: 256 counts are read, and only when a weight disappears.
+    /// Computes the range anew. It reads 256 counts, and only when a weight disappears.
     fn measure(&self) -> Option<(Weight, Weight)> {
         let mut used = (0..=u8::MAX).filter(|&weight| self.counts[usize::from(weight)] > 0);
         let min = used.next()?;
@@ -471,12 +467,12 @@ impl Census {
     }
 }
 
-/// A grid cannot have this size.
+/// The error of a size that no grid can have.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct GridSizeError {
-    /// Cells per row that were asked for.
+    /// The requested number of cells per row.
     pub width: u32,
-    /// Rows that were asked for.
+    /// The requested number of rows.
     pub height: u32,
 }
 
@@ -493,18 +489,18 @@ impl fmt::Display for GridSizeError {
 
 impl std::error::Error for GridSizeError {}
 
-/// A count of cells, or of what is made of them, in the type that is kept of it.
+/// Converts a count of cells, or of things made of them, to the type in which it is stored.
 pub(crate) fn count_u32(count: usize) -> u32 {
     u32::try_from(count).expect("grids have fewer than 2^32 cells")
 }
 
-/// The sides in the type of coordinates, if a grid can have them.
+/// Converts the sides to the type of coordinates, if a grid can have them.
 pub(crate) fn check_size(width: u32, height: u32) -> Result<(u16, u16), GridSizeError> {
     let sides = 1..=SIDE_MAX;
     if !sides.contains(&width) || !sides.contains(&height) || width * height > CELL_COUNT_MAX {
         return Err(GridSizeError { width, height });
     }
-    // Both are at most SIDE_MAX, which 16 bits hold.
+    // Both are at most SIDE_MAX, which fits 16 bits.
     match (u16::try_from(width), u16::try_from(height)) {
         (Ok(width), Ok(height)) => Ok((width, height)),
         _ => Err(GridSizeError { width, height }),

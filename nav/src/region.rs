@@ -1,21 +1,20 @@
 //! Regions: the connected components of the open cells, exact under edits.
 //!
-//! Two cells are mutually reachable if and only if they are of one region, so
-//! that the question costs a few array reads and no search. An edit does work that
-//! is local to it:
+//! Two cells are mutually reachable if and only if they are of one region, so that question costs a few
+//! array reads and no search. An edit does work that is local to it:
 //!
-//! * Sectors of 32 x 32 cells are in *pieces*: what hangs together within the sector
-//!   (`region/pieces.rs`). Within larger and larger squares they are in *groups*, and in the whole map
-//!   in regions (`region/hierarchy.rs`).
-//! * *Digging* a cell merges the nodes of each level around it in its square, by moving what the
-//!   smaller ones have into the largest.
-//! * *Filling* a cell first asks on each level whether its neighbours in the square still hang together
-//!   through the ring of eight around it (see `region/ring.rs`); if so, nothing
-//!   can have split there. If not, floods over the nodes of the level below from each side run in
-//!   lock-step until only one is left (`region/flood.rs`), and the finished parts become nodes.
+//! * Sectors of 32 x 32 cells are divided into *pieces*, the connected components within the sector
+//!   (`region/pieces.rs`). Within larger and larger squares pieces form *groups*, and in the whole map
+//!   regions (`region/hierarchy.rs`). Pieces, groups and regions are the *nodes* of their levels.
+//! * *Digging* a cell merges the nodes of each level around it in its square, by moving the content of
+//!   the smaller ones into the largest.
+//! * *Filling* a cell first checks on each level whether its neighbours in the square are still connected
+//!   through the ring of eight around it (see `region/ring.rs`); if so, nothing can have split there. If
+//!   not, flood fills over the nodes of the level below run from each side in lock-step until only one is
+//!   left (`region/flood.rs`), and the finished parts become nodes.
 //!
-//! No edit ever makes a pass over the map. A flood goes over what a square has at its border and that
-//! of the squares in it, so even a cut through a maze takes work that grows with the side of the map
+//! No edit ever makes a pass over the map. A flood fill visits what a square has at its border and at
+//! that of the squares in it. So even a cut through a maze takes work that grows with the side of the map
 //! and not with its area.
 
 pub(crate) mod chunks;
@@ -45,8 +44,7 @@ use crate::region::ring::representatives;
 use crate::region::sector::{SECTOR_PLACES, directions_inside};
 use crate::rng::pick;
 
-/// The regions of a grid. Owned and kept in step by [`Terrain`](crate::Terrain),
-/// from which it is read.
+/// The regions of a grid. [`Terrain`](crate::Terrain) owns them and keeps them consistent.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, Terrain};
@@ -63,26 +61,26 @@ use crate::rng::pick;
 pub struct Regions {
     pieces: Pieces,
     hierarchy: Hierarchy,
-    /// By the number of the node on the top level.
+    /// Indexed by the number of the node on the top level.
     slots: Chunks<Slot>,
     count: usize,
     flood: Flood,
     events: EventLog,
 }
 
-/// What there is of a region beside its node.
+/// The data of a region beside its node.
 #[derive(Clone, Copy, Debug)]
 struct Slot {
     generation: NonZeroU32,
     version: GridVersion,
 }
 
-/// How often a cell is drawn at random before the cells are counted.
+/// The number of random draws of a cell before the cells are counted.
 const DRAW_COUNT_MAX: usize = 64;
 
 impl Regions {
-    /// The regions of a grid, by one flood over it. Regions are numbered in
-    /// reading order of their first cells.
+    /// Finds the regions of a grid by one flood fill over it. Regions are numbered in reading order of
+    /// their first cells.
     pub(crate) fn new(grid: &Grid, connectivity: Connectivity) -> Self {
         let mut regions = Self::empty(grid, connectivity);
         let Self { pieces, hierarchy, .. } = &mut regions;
@@ -101,8 +99,8 @@ impl Regions {
         Self { pieces, hierarchy, slots: Chunks::default(), count: 0, flood, events }
     }
 
-    /// Level by level the numbers that are free, and what each number has; of regions their
-    /// generations and versions, too.
+    /// Writes for each level the free numbers, and the members of each number; for regions, their
+    /// generations and versions as well.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let (hierarchy, top) = (&self.hierarchy, self.hierarchy.top());
         hierarchy.write_free(0, out);
@@ -123,7 +121,7 @@ impl Regions {
         self.events.write(out);
     }
 
-    /// The regions of a grid.
+    /// Reads the regions of a grid.
     pub(crate) fn read(bytes: &mut &[u8], grid: &Grid, connectivity: Connectivity) -> Saved<Self> {
         let mut regions = Self::empty(grid, connectivity);
         let Self { pieces, hierarchy, slots, .. } = &mut regions;
@@ -147,13 +145,13 @@ impl Regions {
         Ok(regions)
     }
 
-    /// How the cells of a region hang together.
+    /// The connectivity of the cells of a region.
     #[must_use]
     pub const fn connectivity(&self) -> Connectivity {
         self.pieces.connectivity
     }
 
-    /// How many regions there are.
+    /// The number of regions.
     #[must_use]
     pub const fn count(&self) -> usize {
         self.count
@@ -165,15 +163,15 @@ impl Regions {
         all.filter(|&region| self.is_live(region))
     }
 
-    /// The cells of a region in no particular (but deterministic) order; none if
-    /// the region is no more. Reads the sectors that the region is in.
+    /// The cells of a region in no particular (but deterministic) order; none if the region no longer
+    /// exists. Reads the sectors that the region is in.
     pub fn cells(&self, region: RegionId) -> impl Iterator<Item = Cell> + '_ {
         (0..self.piece_count(region)).map(move |rank| self.piece_at(region, rank)).flat_map(
             move |piece| (0..SECTOR_PLACES).filter_map(move |place| self.cell_at(piece, place)),
         )
     }
 
-    /// How many cells a region has; none if the region is no more.
+    /// The number of cells of a region; zero if the region no longer exists.
     #[must_use]
     pub fn cell_count(&self, region: RegionId) -> usize {
         let hierarchy = &self.hierarchy;
@@ -181,29 +179,29 @@ impl Regions {
         if self.is_live(region) { count() } else { 0 }
     }
 
-    /// How many pieces a region has; none if the region is no more.
+    /// The number of pieces of a region; zero if the region no longer exists.
     pub(crate) fn piece_count(&self, region: RegionId) -> usize {
         let hierarchy = &self.hierarchy;
         let count = || hierarchy.piece_count(hierarchy.top(), region.slot);
         if self.is_live(region) { count() } else { 0 }
     }
 
-    /// The piece of a region with so many before it.
+    /// The piece of a region with this rank.
     pub(crate) fn piece_at(&self, region: RegionId, rank: usize) -> u32 {
         self.hierarchy.piece_at(region.slot, rank)
     }
 
-    /// The cell of a piece at a place of its sector, if there is one.
+    /// The cell of a piece at an index in its sector, if there is one.
     pub(crate) fn cell_at(&self, piece: u32, place: usize) -> Option<Cell> {
         self.pieces.cell_at(self.hierarchy.sector(piece), piece, place)
     }
 
-    /// A cell of a region, chosen by 64 random bits, or `None` if the region is no more. Every
-    /// cell is as likely as any other.
+    /// A cell of a region, chosen by 64 random bits, or `None` if the region no longer exists. All cells
+    /// are equally likely.
     ///
-    /// Counts cells down from the region to a piece. On maps of up to 1,024 cells along a side places of
-    /// the sectors that the region is in are drawn first until one is of the region, at most 64 times:
-    /// once or twice in wide ones.
+    /// The cell is found by counting cells down from the region to a piece. On maps of up to 1,024 cells
+    /// along a side, random cells of the sectors that the region is in are drawn first until one is of
+    /// the region, at most 64 times: once or twice in wide regions.
     ///
     /// ```
     /// # use formic_nav::{Cell, Grid, MoveRule, Terrain};
@@ -220,7 +218,7 @@ impl Regions {
             return None;
         }
         let mut stream = RandomStream::new(random);
-        // With groups in between, to find a piece takes as long as to find the very cell.
+        // With groups in between, finding a piece takes as long as finding the exact cell.
         if self.hierarchy.top() == 1 {
             let place_count = self.piece_count(region) * SECTOR_PLACES;
             for _ in 0..DRAW_COUNT_MAX {
@@ -237,17 +235,17 @@ impl Regions {
         (0..SECTOR_PLACES).filter_map(|place| self.cell_at(piece, place)).nth(rank)
     }
 
-    /// The version of the grid when a region last gained or lost a cell, or
-    /// `None` if the region is no more.
+    /// The version of the grid when a region last gained or lost a cell, or `None` if the region no
+    /// longer exists.
     ///
-    /// While the versions of two regions stand still, an unreachable goal stays
-    /// unreachable: there is no point in asking again.
+    /// While the versions of two regions stay the same, an unreachable goal stays unreachable, so there
+    /// is no point in asking again.
     #[must_use]
     pub fn version(&self, region: RegionId) -> Option<GridVersion> {
         self.is_live(region).then(|| self.slots[region.slot()].version)
     }
 
-    /// How many events were forgotten because they were not drained in time.
+    /// The number of events that were dropped because they were not drained in time.
     #[must_use]
     pub const fn lost_event_count(&self) -> u64 {
         self.events.lost_count()
@@ -278,7 +276,7 @@ impl Regions {
             && self.hierarchy.cell_count(self.hierarchy.top(), region.slot) > 0
     }
 
-    /// A node of the top level, to be given cells at once.
+    /// Creates a node of the top level, which the caller gives cells at once.
     fn create(&mut self, sector: u32, version: GridVersion) -> RegionId {
         self.count += 1;
         let slot = self.hierarchy.create(self.hierarchy.top(), sector);
@@ -289,7 +287,7 @@ impl Regions {
         self.id(slot)
     }
 
-    /// Frees the number of a node that has lost everything.
+    /// Frees the number of a node that has lost all its members.
     fn remove(&mut self, level: usize, node: u32) {
         if level < self.hierarchy.top() {
             self.hierarchy.take(level, node);
@@ -303,8 +301,8 @@ impl Regions {
         self.hierarchy.remove(level, node, next.is_some());
     }
 
-    /// Of each part of the ring around a cell, as far as it is in the `square` of that level, the node of
-    /// a level.
+    /// The node on a level for each part of the ring around a cell, as far as the part is in the cell's
+    /// `square`, a level too.
     fn around(&self, grid: &Grid, cell: Cell, square: usize, level: usize) -> [Option<u32>; 4] {
         let inside = grid.ring(cell) & directions_inside(cell, self.hierarchy.square_shift(square));
         let sides = members(representatives(self.connectivity(), inside));
@@ -371,8 +369,8 @@ impl Regions {
         }
     }
 
-    /// Merges the nodes of a level around a cell, in its square, into the one of the most members, of
-    /// equals the one of the most cells, and returns it.
+    /// Merges the nodes of a level around a cell, in its square, and returns the result. They merge into
+    /// the node with the most members, of equals the one with the most cells.
     fn merge_around(&mut self, grid: &Grid, level: usize, cell: Cell) -> Option<u32> {
         let around = self.around(grid, cell, level, level);
         let size = |hierarchy: &Hierarchy, node| {
@@ -404,7 +402,7 @@ impl Regions {
         Some(into)
     }
 
-    /// Makes pieces of what a filled cell has cut off its piece within the sector.
+    /// Makes pieces of the parts that a filled cell has cut off its piece within the sector.
     fn split_piece(&mut self, grid: &Grid, piece: u32, cell: Cell) {
         let sector = self.pieces.sectors.sector(cell);
         for part in self.pieces.cut_off(grid, cell).into_iter().flatten() {
@@ -418,7 +416,7 @@ impl Regions {
         }
     }
 
-    /// Makes nodes of what a filled cell has cut off a node within its square.
+    /// Makes nodes of the parts that a filled cell has cut off a node within its square.
     fn split(&mut self, grid: &Grid, level: usize, node: u32, cell: Cell) {
         let seeds = self.around(grid, cell, level, level - 1);
         if seeds[1].is_none()
@@ -428,7 +426,7 @@ impl Regions {
         }
         let kept = self.flood.kept_part(&self.hierarchy, level - 1);
         let sector = count_u32(self.pieces.sectors.sector(cell));
-        // Out of the way, while it tells the parts.
+        // Taken out of `self` while its parts are read.
         let flood = std::mem::take(&mut self.flood);
         for part in flood.cut_off(kept) {
             if level == self.hierarchy.top() {
@@ -444,7 +442,7 @@ impl Regions {
         self.flood = flood;
     }
 
-    /// Compares everything with a fresh flood of the grid; takes a pass over it.
+    /// Compares everything with a fresh flood fill of the grid, which takes a pass over it.
     pub(crate) fn check(&self, grid: &Grid) -> Result<(), RegionFault> {
         let fresh = Self::new(grid, self.connectivity());
         let piece_count = fresh.hierarchy.number_end(0);
@@ -459,10 +457,10 @@ impl Regions {
     }
 }
 
-/// The regions differ from those of a fresh flood: a bug of this crate.
+/// A difference between the regions and those of a fresh flood fill: a bug of this crate.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct RegionFault {
-    /// The first cell that is wrong; the origin if it is a count that differs.
+    /// The first wrong cell; the origin if the number of regions differs.
     pub cell: Cell,
 }
 

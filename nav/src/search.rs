@@ -1,30 +1,27 @@
 //! The search: answers path requests, many at a time and within a budget.
 //!
-//! Requests are answered in an order that depends on the world alone: those that
-//! have waited longest first, of equals those of agents that have had fewer answers, and then by
-//! entity. There are two kinds:
+//! Requests are answered in an order that depends on the world alone: by the longest wait, then by the
+//! fewest answers that the agent has had, then by entity. There are two kinds of searches:
 //!
-//! * *Short* searches go through in batches, on all threads, each with the scratch of its
-//!   thread. Each has an allotment, twice what searches over its distance have cost so far, and
-//!   the allotments of a batch fit into what the tick has left. One that needs more, say around a wall, is
-//!   tried again with four times as much, and becomes long once that does not fit.
-//! * *Long* searches, which would take more than half of a tick, run off the frame: a background
-//!   job of the pool goes through them, one after the other, between two ticks. What a tick has
-//!   left of its budget is what that job may expand, and the next tick takes the answers. If the
-//!   job is not done by then it is waited for, so that no answer depends on how fast threads are;
-//!   a pool without threads runs it at once.
+//! * *Short* searches run in batches, on all threads, each with the scratch of its thread. Each has an
+//!   allotment, twice what searches over its distance have cost so far, and the allotments of a batch fit
+//!   into the rest of the tick's budget. A search that needs more, say around a wall, is tried again with
+//!   four times as much, and becomes long once that does not fit.
+//! * *Long* searches would take more than half of a tick. They run off the frame: a background job of the
+//!   pool runs them, one after the other, between two ticks. The job may expand what a tick has left of
+//!   its budget, and the next tick takes the answers. If the job is not done by then, the tick waits for
+//!   it, so no answer depends on how fast threads are. A pool without threads runs it at once.
 //!
-//! If there are long ones, half of the budget is for short ones, so neither kind waits for the
-//! other. What a batch holds depends on what the batches before have cost and never on threads,
-//! and so does everything else. The budget is exact.
+//! If there are long searches, half of the budget is for short ones, so neither kind waits for the other.
+//! The content of a batch depends on the costs of the batches before and never on threads, and so does
+//! everything else. The budget is exact.
 //!
-//! Long searches run over a copy of the terrain that follows the edits between searches and never
-//! during one, so no edit disturbs them, and each ends after as many expansions as without edits.
-//! (Only where there are more edits in one tick than the grid remembers, or the terrain is
-//! replaced, it begins anew.)
-//! A result is compared with the terrain as it is then: an agent whose path was broken
-//! meanwhile is given the part before the break, walks it, and asks again. So is one that asks for
-//! another goal meanwhile, with the way to the one before.
+//! Long searches run over a copy of the terrain that follows the edits between searches and never during
+//! one. So no edit disturbs them, and each ends after as many expansions as without edits. (A search
+//! begins anew only if there are more edits in one tick than the grid remembers, or if the terrain is
+//! replaced.) A result is compared with the current terrain. An agent whose path was broken meanwhile is
+//! given the part before the break, walks it, and asks again. An agent that asked for another goal
+//! meanwhile is given the path to the previous one.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 mod background;
@@ -46,19 +43,19 @@ use crate::search::background::{Background, Slice, Stage};
 use crate::search::batch::{Estimate, Job, Question, Searchers};
 use crate::terrain::Terrain;
 
-/// The most requests in a batch. A constant, because the results depend on it
-/// and must not depend on the machine.
+/// The maximum number of requests in a batch. It is a constant, because the results depend on it and must
+/// not depend on the machine.
 const BATCH_LEN_MAX: usize = 64;
-/// A short search that takes more than its allotment is tried again with so many times as much: all tries
-/// together expand a third of that more.
+/// A short search that takes more than its allotment is tried again with this many times as much. All
+/// tries together expand a third more than the last one.
 const GROWTH: u64 = 4;
 
-/// How much searching a tick may do. A resource.
+/// The search budget of a tick. A resource.
 ///
-/// Where all cells weigh the same an expansion is a jump point, elsewhere a cell. No tick
-/// spends more than this, together with the long searches that run off the frame behind it.
-/// Requests that this passes over wait, and those that have
-/// waited longest are answered first; half of the budget is for short searches.
+/// An expansion is a jump point if all cells weigh the same, and a cell otherwise. No tick spends more
+/// than this, including the long searches that run off the frame after it. Requests that the budget does
+/// not reach wait, and those that have waited longest are answered first. Half of the budget is for short
+/// searches.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
@@ -74,32 +71,32 @@ impl Default for SearchBudget {
     }
 }
 
-/// What searching has cost so far. A resource, written by [`search`].
+/// The cost of all searches so far. A resource, written by [`search`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct SearchReport {
     /// Requests answered, with a path or a reason.
     pub answers: u64,
-    /// Expansions. Looking for the reachable cell nearest to a goal counts as well, one
-    /// for sixteen cells.
+    /// Expansions. Sixteen cells that are checked to find the reachable one nearest to a goal count as
+    /// one.
     pub expansions: u64,
-    /// Requests that the budget passed over in the last tick.
+    /// Requests that the budget did not reach in the last tick.
     pub waiting: u64,
-    /// The most expansions in one tick.
+    /// The maximum number of expansions in one tick.
     pub expansions_max: u64,
-    /// How often a search was interrupted, to go on in a later tick.
+    /// The number of times that a search was interrupted, to be resumed in a later tick.
     pub interruptions: u64,
 }
 
-/// What the search keeps from tick to tick.
+/// The state of the search, kept from tick to tick.
 #[derive(Debug, Default)]
 pub struct SearchState {
     tickets: Vec<Ticket>,
-    /// The places of the tickets of a batch.
+    /// The indices of the tickets of a batch.
     batch: Vec<usize>,
     searchers: Searchers,
     estimate: Estimate,
-    /// The long searches that are under way.
+    /// The long searches in progress.
     background: Background,
 }
 
@@ -107,20 +104,20 @@ pub struct SearchState {
 #[derive(Debug)]
 struct Ticket {
     waited_ticks: u32,
-    /// How many answers the agent has had.
+    /// The number of answers that the agent has had.
     answer_count: u64,
     question: Question,
     is_long: bool,
-    /// More than what is usual over its distance, if a search of this tick needed it; or zero.
+    /// More than is usual for its distance, if a search of this tick needed that; otherwise zero.
     least_allotment: u64,
     /// Whether the agent walks along a route while it waits.
     walks: bool,
-    /// Whether it was answered in this tick, or is to wait for the next one.
+    /// Whether it was answered in this tick, or waits for the next one.
     is_done: bool,
 }
 
-/// What is saved with a game: what searches are likely to cost, and which long ones are under way
-/// over which terrain. These are run again, in the same pieces.
+/// The part of the search state that is saved with a game: the expected costs of searches, and the long
+/// searches in progress with their terrain. These are run again, in the same pieces.
 pub(crate) struct SavedSearch {
     estimate: Estimate,
     slice: Option<(Slice, Terrain)>,
@@ -164,7 +161,7 @@ impl SearchState {
     }
 }
 
-/// The requests that wait, and where their answers go.
+/// The requests that wait, with the components that take their answers.
 type Requests<'a> = Query<
     'a,
     (
@@ -181,12 +178,12 @@ type Requests<'a> = Query<
 
 /// Answers as many pending requests as the budget allows.
 ///
-/// Searches that take more than half of a tick run off the frame, in a background job of the pool,
-/// over a copy of the terrain that edits do not reach. Their answers come at a fixed tick, the one
-/// after as many as the budget spreads them over. Should the job be late then this waits for it, at
-/// most for as long as the budget of one tick takes, so that the world is the same on any number of
-/// threads. So does a save; it holds the questions, and the loaded game asks them again with the
-/// same result.
+/// Searches that take more than half of a tick run off the frame, in a background job of the pool, over a
+/// copy of the terrain that edits do not reach. Their answers come at a fixed tick, which follows from
+/// the number of ticks over which the budget spreads them. If the job is late, this system waits for it,
+/// at most for as long as the budget of one tick takes, so the world is the same on any number of
+/// threads. A save waits for it too. It contains the questions, and the loaded game searches again with
+/// the same result.
 pub fn search(
     mut requests: Requests,
     terrain: Res<Terrain>,
@@ -223,12 +220,12 @@ pub fn search(
     report.waiting = state.tickets.len() as u64 - answered;
 }
 
-/// What the searches of a tick share.
+/// The state shared by the searches of a tick.
 struct Tick<'a, 'r> {
     requests: &'a mut Requests<'r>,
     terrain: &'a Terrain,
     pool: &'a Pool,
-    /// What is left of the budget.
+    /// The rest of the budget.
     left: u64,
     spent: u64,
     answer_count: u64,
@@ -239,7 +236,7 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
     tickets.clear();
     requests.for_each(|(entity, position, request, route, stats, mut pending, class)| {
         if request.status() != RequestStatus::Pending {
-            // Fresh agents, and requests that were taken back.
+            // New agents, and cancelled requests.
             pending.set(false);
             return;
         }
@@ -278,7 +275,7 @@ impl Tick<'_, '_> {
         self.left -= charge;
     }
 
-    /// A ticket that is not for short searches.
+    /// Marks a ticket as not for short searches.
     fn set_long(&mut self, ticket: &mut Ticket) {
         ticket.is_long = true;
         if let Ok((_, _, request, ..)) = self.requests.get(ticket.question.entity) {
@@ -288,14 +285,14 @@ impl Tick<'_, '_> {
 }
 
 impl Ticket {
-    /// The most that a short search for it may expand.
+    /// The maximum number of expansions of a short search for this ticket.
     fn allotment(&self, estimate: &Estimate) -> u64 {
         estimate.allotment(&self.question).max(self.least_allotment)
     }
 }
 
 impl SearchState {
-    /// Finds out which tickets are for long searches. The interrupted one is.
+    /// Marks the tickets that need long searches, including the interrupted one.
     fn tell_long_ones(&mut self, budget: u64, unfinished: Option<Entity>) {
         for place in 0..self.tickets.len() {
             let allotment = self.estimate.allotment(&self.tickets[place].question);
@@ -305,10 +302,11 @@ impl SearchState {
         }
     }
 
-    /// Waits for the long searches that are under way, and hands their answers out. Returns the agent
-    /// whose search is to go on.
+    /// Waits for the long searches in progress, and delivers their answers. Returns the agent whose
+    /// search is to be resumed.
     ///
-    /// They are forgotten, and begin anew, if the terrain is not known to be that of the tick before.
+    /// The searches are dropped, and begin anew, if the terrain is not known to be that of the tick
+    /// before.
     fn take_answers(&mut self, tick: &mut Tick, report: &mut SearchReport) -> Option<Entity> {
         let Self { tickets, estimate, background, .. } = self;
         let mut workshop = background.finish();
@@ -328,7 +326,7 @@ impl SearchState {
             let Some(ticket) = ticket else { continue };
             let before = if place == 0 { workshop.slice.charge } else { 0 };
             let Some(job) = workshop.jobs().get_mut(place) else {
-                // Not begun: it may walk on.
+                // The search has not begun, so the agent may walk on.
                 tick.set_long(ticket);
                 continue;
             };
@@ -351,8 +349,8 @@ impl SearchState {
         Some(workshop.slice.questions[0].entity)
     }
 
-    /// Answers short searches for at most so many expansions. What does not fit is passed over
-    /// by those behind it that do. One that takes more than is usual is tried again with more, as long as
+    /// Answers short searches for at most `share` expansions. Searches that fit are answered before
+    /// earlier ones that do not. One that takes more than is usual is tried again with more, as long as
     /// that fits.
     fn answer_short(&mut self, tick: &mut Tick, share: u64) {
         let mut left = share.min(tick.left);
@@ -367,7 +365,7 @@ impl SearchState {
         }
     }
 
-    /// Chooses the next batch. All tickets before `first` are done with. False if none fits.
+    /// Chooses the next batch. All tickets before `first` are finished. Returns false if none fits.
     fn gather(&mut self, first: &mut usize, mut room: u64) -> bool {
         let is_due = |ticket: &Ticket| !ticket.is_long && !ticket.is_done;
         let passed = self.tickets[*first..].iter().take_while(|ticket| !is_due(ticket)).count();
@@ -386,7 +384,7 @@ impl SearchState {
         !self.batch.is_empty()
     }
 
-    /// Runs the searches of a batch side by side, and returns what they have cost.
+    /// Runs the searches of a batch in parallel, and returns their total cost.
     fn run_batch(&mut self, tick: &mut Tick) -> u64 {
         let Self { tickets, batch, searchers, estimate, .. } = self;
         let jobs = batch.iter().map(|&place| &tickets[place]);
@@ -411,8 +409,8 @@ impl SearchState {
         charge
     }
 
-    /// Begins with long searches, for as much as the tick has left: with the one that was interrupted,
-    /// or else with the first ones that wait.
+    /// Begins long searches, for what the tick has left: the one that was interrupted, or else the first
+    /// ones that wait.
     fn begin_long(&mut self, tick: &mut Tick, goes_on: bool, budget: u64) {
         let mut workshop = self.background.workshop();
         if !goes_on {
@@ -436,8 +434,9 @@ impl SearchState {
         self.background.begin(tick.pool);
     }
 
-    /// The first long searches. Of agents that walk meanwhile only so many as will probably be begun,
-    /// once they have waited for as long as that will take: for then they have to stand.
+    /// Chooses the first long searches. Agents stand while theirs runs. So of those that walk it takes
+    /// only as many as will probably be begun, and each once it has waited for as long as its search will
+    /// take.
     fn choose_long(&self, mut left: u64, budget: u64, slice: &mut Slice) {
         let Slice { questions, allotments, charge, .. } = slice;
         questions.clear();
@@ -460,15 +459,15 @@ impl SearchState {
     }
 }
 
-/// Makes a terrain a copy of another one: by the edits since it was one, if they are known.
+/// Makes `copy` a copy of the terrain: by the edits since it was one, if they are known.
 fn follow(copy: &mut Option<Terrain>, terrain: &Terrain) {
     if !copy.as_mut().is_some_and(|copy| copy.follow(terrain)) {
         *copy = Some(terrain.clone());
     }
 }
 
-/// Whether an answer that was found over an earlier terrain is one over this one. A path that was
-/// broken is cut off before the break.
+/// Whether an answer that was found over an earlier terrain holds for this one. A broken path is cut off
+/// before the break.
 fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
     let terrain = job.question.terrain(terrain);
     if matches!(job.outcome, PathOutcome::Partial { .. } | PathOutcome::Unreachable(_)) {
@@ -487,11 +486,10 @@ fn is_good_still(job: &mut Job, terrain: &Terrain) -> bool {
     fault.is_none()
 }
 
-/// Hands an answer to the agent that asked. The path that it had goes into the
-/// job, whose memory it will be.
+/// Delivers an answer to the agent that asked. The path that the agent had goes into the job, which
+/// reuses its memory.
 fn deliver(requests: &mut Requests, job: &mut Job) {
-    // The entity was in the query when the queue was made, and nothing else has
-    // touched it since.
+    // The entity was in the query when the queue was built, and nothing else has touched it since.
     let entity = job.question.entity;
     let Ok((_, _, request, route, stats, mut pending, _)) = requests.get(entity) else {
         return;
@@ -510,7 +508,7 @@ fn deliver(requests: &mut Requests, job: &mut Job) {
     route.begin(&mut job.path);
 }
 
-/// Gives an agent the path of an answer that is no longer one, to walk while it waits.
+/// Gives an agent the path of an answer that no longer holds, to walk while it waits.
 fn lead_on(requests: &mut Requests, job: &mut Job) {
     let Ok((_, _, request, route, ..)) = requests.get(job.question.entity) else { return };
     if matches!(job.outcome, PathOutcome::Found { .. } | PathOutcome::Partial { .. }) {
