@@ -11,19 +11,19 @@ use crate::card::Demo;
 use crate::setup::Setup;
 use crate::text::grouped;
 
-/// The subcommand of a demo: the arguments of every demo, and its own.
+/// Returns the subcommand of a demo: the arguments of every demo, and its own.
 #[must_use]
 pub fn demo_command(demo: &Demo) -> Command {
     (demo.arguments)(RunArguments::augment_args(Command::new(demo.name))).about(demo.about)
 }
 
-/// The first argument on a command line that only this demo has.
+/// Returns the first argument on a command line that only this demo has.
 #[must_use]
 pub fn own_argument(demo: &Demo, matches: &ArgMatches) -> Option<String> {
     own_argument_that(demo, matches, |_| true)
 }
 
-/// The first argument on a command line that only this demo has and that names a file.
+/// Returns the first argument on a command line that only this demo has and that names a file.
 #[must_use]
 pub fn own_file(demo: &Demo, matches: &ArgMatches) -> Option<String> {
     let file = TypeId::of::<PathBuf>();
@@ -57,7 +57,7 @@ pub struct Numbers {
 }
 
 impl Numbers {
-    /// The numbers of a run of so many ticks; what is left open comes from the demo.
+    /// Returns the setup of a run of `ticks` ticks; numbers not given come from the demo.
     #[must_use]
     pub fn setup(&self, demo: &Demo, ticks: u64) -> Setup {
         Setup {
@@ -128,10 +128,10 @@ pub struct Results {
     pub trace: Option<PathBuf>,
 }
 
-/// Clap's complaint without its usage block, its tip in brackets.
+/// Returns clap's error message without its usage block, with its tip in brackets.
 pub(crate) fn one_line(error: &clap::Error) -> String {
     let text = error.render().to_string();
-    // Not the first blank line: a value may hold one, and is quoted in full.
+    // Not the first blank line: a value may contain one, and is quoted in full.
     let end = ["\n\n  tip: ", "\n\nUsage: ", "\n\nFor more information"]
         .iter()
         .filter_map(|block| text.find(block))
@@ -149,7 +149,7 @@ fn ticks(text: &str) -> Result<u64, String> {
     whole_number(text, 0, Setup::TICKS_MAX)
 }
 
-/// A number of threads.
+/// Parses a number of threads.
 ///
 /// # Errors
 /// Returns the whole rule if the text breaks it.
@@ -157,9 +157,8 @@ pub fn threads(text: &str) -> Result<usize, String> {
     whole_number(text, 1, Setup::THREADS_MAX)
 }
 
-/// Reads a number of any width and says the whole rule when it is broken;
-/// clap's own range parser speaks of digits, then of the type, then of the
-/// range.
+/// Parses a number of any width, and states the whole rule if the text breaks it. Clap's own range parser
+/// mentions digits, then the type, then the range.
 ///
 /// # Errors
 /// Returns the whole rule if the text breaks it.

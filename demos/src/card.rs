@@ -8,48 +8,49 @@ use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::text::grouped;
 
-/// The card of a demo: what `demos list` shows, its default sizes, and how it is built.
+/// The card of a demo: its line in `demos list`, its default sizes, and its constructor.
 ///
-/// Each demo's folder has one as the constant `DEMO`. The defaults are chosen
-/// so that a release build finishes in seconds on two cores.
+/// Each demo's folder has one as the constant `DEMO`. The defaults are chosen so that a release build
+/// finishes in seconds on two cores.
 #[derive(Debug, Clone, Copy)]
 pub struct Demo {
     /// The subcommand.
     pub name: &'static str,
-    /// What it shows, in one line without a full stop.
+    /// The description, in one line without a full stop.
     pub about: &'static str,
-    /// What its agents are called, in the plural: "imps".
+    /// The noun for its agents, in the plural: "imps".
     pub agents_noun: &'static str,
     /// The number of agents without `--agents`.
     pub agents_default: u32,
     /// The number of ticks without `--ticks`.
     pub ticks_default: u64,
-    /// What happened, for a person to read: lines of a label and a text, in which the name of a
-    /// counter in braces stands for its value.
+    /// The summary for people: lines of a label and a text, in which the name of a counter in braces
+    /// stands for its value.
     pub summary: &'static [(&'static str, &'static str)],
     /// Declares the arguments that only this demo has: [`no_arguments`], or the `augment_args` of
     /// a type that derives `clap::Args`.
     pub arguments: fn(Command) -> Command,
-    /// Builds the world. Its own arguments come as clap has read them; [`own_arguments`] makes
-    /// them that type again.
+    /// Builds the world. It gets the demo's own arguments as clap has parsed them; [`own_arguments`]
+    /// converts them to that type.
     pub build: fn(&Setup, &ArgMatches) -> Result<Box<dyn Simulation>, Failure>,
 }
 
 impl Demo {
-    /// Builds the world as it is where none of the demo's own arguments were given.
+    /// Builds the world with the defaults of the demo's own arguments.
     ///
     /// # Errors
-    /// Returns an error if the demo needs an argument, or finds its numbers wrong.
+    /// Returns an error if the demo requires an argument, or rejects its numbers.
     pub fn open(&self, setup: &Setup) -> Result<Box<dyn Simulation>, Failure> {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
         (self.build)(setup, &matches)
     }
 
-    /// Builds the world by arguments that clap has read, for a command line: Ctrl-C does not wait for it.
+    /// Builds the world with arguments that clap has parsed, for a command line: Ctrl-C does not wait for
+    /// it.
     ///
     /// # Errors
-    /// Returns an error if the demo finds its numbers or arguments wrong.
+    /// Returns an error if the demo rejects its numbers or arguments.
     pub fn start(
         &self,
         setup: &Setup,
@@ -58,7 +59,7 @@ impl Demo {
         interrupt::building(|| (self.build)(setup, matches))
     }
 
-    /// The lines of the summary as they are now, and those that are about no counter.
+    /// Returns the current lines of the summary, including those about no counter.
     #[must_use]
     pub fn summary(&self, simulation: &dyn Simulation) -> Vec<(&'static str, String)> {
         let counters = simulation.counters();
@@ -72,8 +73,7 @@ impl Demo {
     }
 }
 
-/// A text with the value in the place of a name. One of something is no plural: where the next word is
-/// one, it is put into the singular.
+/// Replaces a name in a text by its value. If the value is one, the next word is put into the singular.
 fn with_value(text: &str, name: &str, value: u64) -> String {
     let Some((before, after)) = text.split_once(name) else { return text.to_owned() };
     let next = after.strip_prefix(' ').unwrap_or_default();
@@ -85,13 +85,13 @@ fn with_value(text: &str, name: &str, value: u64) -> String {
     format!("{before}{}{after}", grouped(value))
 }
 
-/// For [`Demo::arguments`]: there are none beside those that all demos have.
+/// For [`Demo::arguments`]: no arguments beside those that all demos have.
 #[must_use]
 pub fn no_arguments(command: Command) -> Command {
     command
 }
 
-/// A demo's own arguments, of the type that [`Demo::arguments`] declared them from.
+/// Returns a demo's own arguments, of the type that [`Demo::arguments`] declared them from.
 ///
 /// # Errors
 /// Returns an error if the type declares other arguments than it reads.

@@ -1,10 +1,10 @@
-//! Which demos there are.
+//! The catalogue of all demos.
 
 use crate::card::Demo;
 use crate::{cats, dungeon, fleet, harbour, minds, miners, rogue, villagers};
 
-/// Every demo, in the order in which `demos list` shows them. A line here is all that the shell
-/// has to know about a demo.
+/// Every demo, in the order in which `demos list` shows them. A line here is all that the shell has to
+/// know about a demo.
 #[rustfmt::skip] // A line each, so that two new demos do not meet in one.
 pub const DEMOS: &[&Demo] = &[
     &miners::DEMO,
@@ -17,10 +17,10 @@ pub const DEMOS: &[&Demo] = &[
     &rogue::DEMO,
 ];
 
-/// The demo that runs when none is named.
+/// The demo that runs if none is named.
 pub const FIRST: &Demo = &dungeon::DEMO;
 
-/// What the first run says at its end.
+/// The text at the end of the first run.
 pub const TRY_NEXT: &str = "\
 Try next:
   cargo run --release -- list                          every demo in a line
@@ -36,7 +36,7 @@ Try next:
   cargo run --release -- dungeon --map FILE --png OUT  a MovingAI map of your own
 ";
 
-/// The text of `demos list`.
+/// Returns the text of `demos list`.
 #[must_use]
 pub fn list() -> String {
     DEMOS.iter().map(|demo| format!("{:<10} {}\n", demo.name, demo.about)).collect()

@@ -13,16 +13,16 @@ use crate::proofs::path::PathArguments;
 use crate::proofs::regions::RegionsArguments;
 use crate::serve::ServeArguments;
 
-/// What a command line asks for.
+/// A parsed command line.
 #[derive(Debug)]
 pub enum Request {
     /// A text that clap has ready: the help or the version.
     Text(String),
-    /// Nothing was said: show what a stranger should see.
+    /// No arguments: run the introduction for new users.
     FirstRun,
-    /// One demo.
+    /// A demo.
     Demo(Box<DemoCommand>),
-    /// Something else.
+    /// A command that is not a demo.
     Tool(Tool),
 }
 
@@ -69,18 +69,17 @@ pub struct DiffArguments {
 /// The subcommand of a demo, with its arguments.
 #[derive(Debug)]
 pub struct DemoCommand {
-    /// Which demo.
+    /// The demo.
     pub demo: &'static Demo,
     /// The arguments that all demos have.
     pub run: RunArguments,
     /// All arguments, for the demo to find its own.
     pub matches: ArgMatches,
-    /// The command line as it was typed, without the name of the program; none where it is not
-    /// Unicode.
+    /// The command line as it was typed, without the name of the program; none if it is not Unicode.
     pub words: Option<Vec<String>>,
 }
 
-/// The whole command line. The subcommands of demos come from the catalogue.
+/// Returns the whole command line. The subcommands of demos come from the catalogue.
 fn root() -> Command {
     let root = Command::new("demos")
         .version(env!("CARGO_PKG_VERSION"))
@@ -95,10 +94,10 @@ fn root() -> Command {
         .about("Every pattern of Formic as something to run and to look at")
 }
 
-/// Reads a command line; the first argument is the name of the program.
+/// Parses a command line; the first argument is the name of the program.
 ///
 /// # Errors
-/// Returns [`Failure::Usage`] with clap's complaint in one line.
+/// Returns [`Failure::Usage`] with clap's error message in one line.
 pub fn parse(arguments: impl IntoIterator<Item = OsString>) -> Result<Request, Failure> {
     let arguments: Vec<OsString> = arguments.into_iter().collect();
     match root().try_get_matches_from(&arguments) {

@@ -1,8 +1,8 @@
-//! `demos diff`: where two runs that should be equal part.
+//! `demos diff`: finds where two runs that should be equal diverge.
 //!
-//! Both sides are run again beside each other, whatever they are given as: a command line on two
-//! numbers of threads, two recordings, or two saved games. A side that cannot be run again to the
-//! same state is compared as it is on the file.
+//! Both sides are run again side by side, whether given as a command line on two numbers of threads, as
+//! two recordings, or as two saved games. A side that cannot be rerun to the same state is compared as it
+//! is in the file.
 
 use std::io::Write;
 use std::path::Path;
@@ -20,16 +20,16 @@ use crate::saved_game::SavedGame;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
 
-/// How a side begins.
+/// The constructor of a side's world.
 type Start<'a> = dyn Fn() -> Result<Box<dyn Simulation>, Failure> + 'a;
 
-/// One of two runs: how it begins, and what is put into it after how many ticks.
+/// One of two runs: its start, and its inputs with their ticks.
 pub struct Side<'a> {
-    /// What it is called.
+    /// The name of the side.
     pub name: String,
-    /// Its world at the beginning.
+    /// Creates its world.
     pub start: Box<Start<'a>>,
-    /// What is put in, in order.
+    /// The inputs, in order, each with the tick before which it is applied.
     pub inputs: &'a [(u64, String)],
 }
 
@@ -39,12 +39,12 @@ impl std::fmt::Debug for Side<'_> {
     }
 }
 
-/// A run that goes on.
+/// A run in progress.
 struct Running<'a> {
     simulation: Box<dyn Simulation>,
     inputs: &'a [(u64, String)],
     lived: u64,
-    /// Which of its worlds is compared.
+    /// The index of the world that is compared.
     world: usize,
 }
 
@@ -59,13 +59,13 @@ impl<'a> Side<'a> {
 }
 
 impl Running<'_> {
-    /// Puts in what was put in before the tick that comes.
+    /// Applies the inputs for the next tick.
     fn put_in(&mut self) {
         while let Some(((due, input), rest)) = self.inputs.split_first() {
             if *due > self.lived {
                 break;
             }
-            // What is refused in one run is refused in the other, or they differ by it.
+            // An input refused in one run is refused in the other, or this is where they differ.
             drop(self.simulation.input(input));
             self.inputs = rest;
         }
@@ -104,11 +104,11 @@ impl SteppedGame for Running<'_> {
     }
 }
 
-/// How many ticks lie between comparisons as long as nothing is known.
+/// The number of ticks between comparisons until a difference is found.
 const STRIDE: u64 = 16;
 
-/// Runs both sides from one tick to another, and says in a line where they part first; none where
-/// they come to the same state.
+/// Runs both sides from one tick to another, and describes in a line where they first diverge; none if
+/// they reach the same state.
 ///
 /// # Errors
 /// Returns an error if one of them cannot be started.
@@ -155,10 +155,10 @@ pub fn search<'a>(
     )))
 }
 
-/// `demos diff`: says where two runs part.
+/// `demos diff`: reports where two runs diverge.
 ///
 /// # Errors
-/// Returns [`Failure::Differ`] if they do; other failures if they cannot be compared.
+/// Returns [`Failure::Differ`] if they do, and other failures if they cannot be compared.
 pub fn run(arguments: &DiffArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let wrong = |what: &str| Err(Failure::Usage(what.to_owned()));
     let threads = match arguments.threads[..] {
@@ -199,7 +199,7 @@ fn other_demo(here: &str, there: &str) -> Result<(), Failure> {
     }
 }
 
-/// A command line on two numbers of threads.
+/// Compares a command line on two numbers of threads.
 fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<String>, Failure> {
     let threads = threads.ok_or_else(|| {
         Failure::Usage("say on which two numbers of threads: diff --threads 1,8 DEMO".to_owned())
@@ -225,7 +225,7 @@ fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<St
     Ok(found.map(|found| told(&here.name, &there.name, &found)))
 }
 
-/// Two recordings: by their hashes, and where these differ, by living both again.
+/// Compares two recordings: by their hashes and, if these differ, by running both again.
 fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
     let [one, other] = [Recording::read(paths[0])?, Recording::read(paths[1])?];
     other_demo(&one.header.origin.demo, &other.header.origin.demo)?;
@@ -252,8 +252,8 @@ fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String
     Ok(Some(told(&first.name, &second.name, &found)))
 }
 
-/// Two saved games: from the tick of the later one to their end, and where they differ at once, also
-/// as both are lived again from the start.
+/// Compares two saved games from the tick of the later one to their end. If they differ at once, both are
+/// also run again from the start.
 fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
     let games = [SavedGame::read(paths[0])?, SavedGame::read(paths[1])?];
     let [one, other] = [&games[0].header, &games[1].header];
@@ -263,7 +263,7 @@ fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Fa
         let (path, game, threads) = (paths[number], &games[number], threads[number]);
         let start = Box::new(move || {
             let (mut simulation, _) = resume::load(game, path, threads)?;
-            // The earlier one lives on to where the later one begins.
+            // The earlier one runs on to the tick at which the later one begins.
             (game.header.tick..from).for_each(|_| simulation.tick());
             Ok(simulation)
         });
@@ -272,7 +272,7 @@ fn of_saves(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Fa
     let (here, there) = (loaded(0), loaded(1));
     let to = one.ticks.min(other.ticks).max(from);
     let Some(mut found) = search(&here, &there, from, to)? else { return Ok(None) };
-    // Where they have parted before they were saved, the run from the start knows the system.
+    // If they diverged before they were saved, the run from the start finds the system.
     let built = |number: usize| {
         let (path, game, threads) = (paths[number], &games[number], threads[number]);
         let start = Box::new(move || resume::build(game, path, threads));

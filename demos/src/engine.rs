@@ -1,4 +1,4 @@
-//! The engine of a demo: a world, the systems over it, and the threads that they run on.
+//! The engine of a demo: a world, its systems, and the threads that they run on.
 
 use std::sync::Arc;
 
@@ -8,10 +8,10 @@ use formic_jobs::{LoadError, LoadReport, Pool, Save, SaveError, Schedule, Schedu
 use crate::failure::Failure;
 use crate::setup::Setup;
 
-/// A world that lives by a schedule, on as many threads as the setup says.
+/// A world and its schedule, on as many threads as the setup says.
 #[derive(Debug)]
 pub struct Engine {
-    /// Everything there is.
+    /// The world.
     pub world: World,
     schedule: Schedule,
     pool: Arc<Pool>,
@@ -19,19 +19,19 @@ pub struct Engine {
 }
 
 impl Engine {
-    /// Puts a world and its systems together, on threads of its own.
+    /// Creates an engine from a world and its systems, on threads of its own.
     ///
     /// # Errors
-    /// Returns [`Failure::Usage`] if the system refuses a thread, [`Failure::Check`] if the systems
-    /// have no order.
+    /// Returns [`Failure::Usage`] if the system refuses a thread, and [`Failure::Check`] if the systems
+    /// have no valid order.
     pub fn new(setup: &Setup, world: World, systems: ScheduleBuilder) -> Result<Self, Failure> {
         Self::on(Arc::new(setup.pool()?), world, systems)
     }
 
-    /// Puts a world and its systems together, on threads that others use as well.
+    /// Creates an engine from a world and its systems, on a shared pool.
     ///
     /// # Errors
-    /// Returns [`Failure::Check`] if the systems have no order.
+    /// Returns [`Failure::Check`] if the systems have no valid order.
     pub fn on(
         pool: Arc<Pool>,
         mut world: World,
@@ -47,15 +47,15 @@ impl Engine {
         self.failed_commands += self.schedule.run(&mut self.world, &self.pool).failures.len();
     }
 
-    /// Takes one step of a tick: the turn of a system, or a sync point. What it begins is ended by
-    /// further steps or by [`tick`](Self::tick).
+    /// Takes one step of a tick: a system or a sync point. Further steps or [`tick`](Self::tick) finish
+    /// the tick.
     pub fn step(&mut self) -> Step {
         let report = self.schedule.step(&mut self.world, &self.pool);
         self.failed_commands += report.ended.map_or(0, |run| run.failures.len());
         report.step
     }
 
-    /// The world and what its systems keep, between two ticks.
+    /// Saves the world and the state of its systems, between two ticks.
     ///
     /// # Errors
     /// Returns a list of what cannot be saved.
@@ -63,7 +63,7 @@ impl Engine {
         Save::of(&self.world, &self.schedule)
     }
 
-    /// Goes on with a game that was saved by an engine that was built like this one.
+    /// Continues a game saved by an engine that was built like this one.
     ///
     /// # Errors
     /// Returns what does not fit; nothing has changed then.
@@ -71,37 +71,36 @@ impl Engine {
         save.load(&mut self.world, &mut self.schedule)
     }
 
-    /// The systems and their order, to be asked what they did.
+    /// Returns the schedule, which knows what each system did.
     #[must_use]
     pub fn schedule(&self) -> &Schedule {
         &self.schedule
     }
 
-    /// How many ticks are over.
+    /// Returns the number of finished ticks.
     #[must_use]
     pub fn ticks(&self) -> u64 {
         self.schedule.tick() - u64::from(self.schedule.is_stepping())
     }
 
-    /// Something that was inserted into the world at the start.
+    /// Returns a resource that was inserted into the world at the start.
     ///
     /// # Panics
-    /// Panics if it was taken out since.
+    /// Panics if it has been removed.
     #[must_use]
     pub fn resource<T: Send + Sync + 'static>(&self) -> &T {
         self.world.resource().expect("inserted at the start, and nobody takes it out")
     }
 
-    /// The same, to be changed.
+    /// Returns the same resource mutably.
     ///
     /// # Panics
-    /// Panics if it was taken out since.
+    /// Panics if it has been removed.
     pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> &mut T {
         self.world.resource_mut().expect("inserted at the start, and nobody takes it out")
     }
 
-    /// Looks for what must not be in any demo: a store that is not sound, a command that did not
-    /// apply.
+    /// Checks the invariants of all demos: the world is consistent, and no command has failed.
     ///
     /// # Errors
     /// Returns a line that says what is wrong.

@@ -13,10 +13,10 @@ use crate::failure::Failure;
 use crate::simulation::Simulation;
 use crate::text::{capital, grouped, singular};
 
-/// How many decisions of an agent are shown.
+/// The maximum number of decisions shown for an agent.
 const DECISIONS_MAX: usize = 32;
 
-/// The agent that is meant, who may be named by one of its actions.
+/// Returns the named agent; an action entity stands for its agent.
 fn find(wanted: EntityName, world: &World) -> Result<Entity, Failure> {
     let entity = match world.entity_at(wanted.index) {
         Some(it) if wanted.is_of(it) => Ok(it),
@@ -28,18 +28,18 @@ fn find(wanted: EntityName, world: &World) -> Result<Entity, Failure> {
     Ok(world.get::<Action>(entity).map_or(entity, |action| action.agent()))
 }
 
-/// What there is to say about one agent; never nothing.
+/// The explanation of one agent; never empty.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Explained {
     /// The agent: `Worker#12`.
     pub agent: String,
     /// Its last decisions as sentences, the oldest first.
     pub decisions: Vec<String>,
-    /// How many there were before them.
+    /// The number of earlier decisions.
     pub earlier: u64,
 }
 
-/// Has the log watch these agents from now on.
+/// Watches these agents in the decision log from now on.
 ///
 /// # Errors
 /// Returns an error if one of them is not in a world of the demo.
@@ -51,7 +51,7 @@ pub fn watch(
     if wanted.is_empty() {
         return Ok(());
     }
-    // The agents, and what others are called that these decide about.
+    // The agents, and the names of other entities that they decide about.
     let look = |world: &World| {
         let agents =
             wanted.iter().map(|&it| find(it, world)).collect::<Result<Vec<_>, Failure>>()?;
@@ -74,7 +74,7 @@ pub fn watch(
     Ok(())
 }
 
-/// What the watched agents have to say, by their numbers, world by world.
+/// Returns the explanations of the watched agents, by their numbers, world by world.
 #[must_use]
 pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
     let worlds = simulation.worlds();
@@ -91,12 +91,13 @@ pub fn explained(simulation: &dyn Simulation) -> Vec<Explained> {
     worlds.iter().flat_map(of_world).collect()
 }
 
-/// The hooks, which know the world in focus alone.
+/// Returns the hooks, which know only the world in focus.
 fn view_of<'a>(simulation: &'a dyn Simulation, world: &World) -> Option<&'a dyn View> {
     std::ptr::eq(simulation.world(), world).then(|| simulation.view())
 }
 
-/// What its mind wrote down; else what can be seen of it; else why there is neither.
+/// Returns the logged decisions; without these, what can be seen of the agent; without that, why there is
+/// neither.
 fn sentences(
     simulation: &dyn Simulation,
     world: &World,
@@ -107,7 +108,7 @@ fn sentences(
     let asked = log.sentences(agent).is_empty() && world.contains(agent);
     let mut seen = view.filter(|_| asked).map_or_else(Vec::new, |view| view.why(agent));
     let Some(first) = seen.first_mut() else { return formic::why(world, agent) };
-    // As a decision says when and whose it is.
+    // Like a decision, it begins with its tick and its agent.
     let (tick, name) = (simulation.engine().schedule().tick(), log.name(agent));
     *first = match first.strip_prefix("It ") {
         Some(rest) => format!("Tick {tick}: {name} {rest}"),
@@ -116,15 +117,15 @@ fn sentences(
     seen
 }
 
-/// How many agents are named as an example.
+/// The maximum number of agents named as examples.
 const EXAMPLES_MAX: usize = 10;
 
-/// Whom one can ask in each world, as it starts.
+/// Lists the agents that can be named in each world, as it starts.
 #[must_use]
 pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
     let mut marks = Marks::default();
     simulation.view().marks(&mut marks);
-    // Stones can be asked as well, but have little to say.
+    // Stones can be named as well, but have little to explain.
     let kinds = simulation.view().scene().kinds;
     let is_agent =
         |mark: &&Mark| kinds.get(usize::from(mark.kind)).is_none_or(|kind| !kind.is_thing);

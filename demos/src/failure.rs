@@ -6,53 +6,53 @@ use std::path::Path;
 
 use crate::text::counted;
 
-/// Why the program stops; its text is the one line that goes to stderr.
+/// The reason why the program stops; its text is the one line that goes to stderr.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum Failure {
-    /// What the caller handed over cannot be used: a value, a file, a path.
+    /// The caller's input cannot be used: a value, a file, a path.
     Usage(String),
-    /// The simulation ran and its own check found something wrong.
+    /// The simulation ran, and its own check found an error.
     Check(String),
     /// The results could not be written.
     Stdout(io::Error),
-    /// Two runs were compared, and are not equal. Where is among the results.
+    /// The compared runs are not equal. The results say where.
     Differ,
-    /// The user pressed Ctrl-C. The results so far are there.
+    /// The user pressed Ctrl-C. The results so far were written.
     Interrupted {
-        /// How many ticks were lived.
+        /// The number of ticks that were run.
         ticks: u64,
     },
 }
 
 impl Failure {
-    /// A file that could not be opened, read or written; `verb` says which.
+    /// Creates a failure for a file that could not be opened, read or written; `verb` says which.
     pub fn on_file(verb: &str, path: &Path, what: impl fmt::Display) -> Self {
         Self::Usage(format!("cannot {verb} {}: {what}", path.display()))
     }
 
-    /// Whether there is nothing to say beside the results.
+    /// Whether the results already say everything.
     #[must_use]
     pub fn is_silent(&self) -> bool {
         self.is_closed_pipe() || matches!(self, Self::Differ)
     }
 
-    /// True if the reader of stdout went away, as in `demos list | head -1`.
-    /// That reader has what it wanted, so this is no error.
+    /// Whether the reader of stdout has closed it, as in `demos list | head -1`. That reader has what it
+    /// wanted, so this is not an error.
     #[must_use]
     pub fn is_closed_pipe(&self) -> bool {
         matches!(self, Self::Stdout(error) if error.kind() == io::ErrorKind::BrokenPipe)
     }
 
-    /// The exit code: 0 for a reader that left, 1 for a failed check, 2 for
-    /// everything that the caller can mend, 130 for a run that was interrupted.
+    /// Returns the exit code: 0 if the reader closed stdout, 1 for a failed check, 2 for everything that
+    /// the caller can fix, 130 for an interrupted run.
     #[must_use]
     pub fn exit_code(&self) -> u8 {
         match self {
             Self::Check(_) | Self::Differ => 1,
             Self::Stdout(_) if self.is_closed_pipe() => 0,
             Self::Usage(_) | Self::Stdout(_) => 2,
-            // What a shell says of a program that Ctrl-C has ended.
+            // The exit code that a shell reports for a program ended by Ctrl-C.
             Self::Interrupted { .. } => 130,
         }
     }
@@ -72,8 +72,8 @@ impl fmt::Display for Failure {
                 )
             }
         };
-        // File names and values come from outside and may hold line breaks;
-        // a script that reads stderr by the line relies on there being one.
+        // File names and values come from outside and may contain line breaks; a script that reads stderr
+        // by line relies on there being one line.
         for (index, word) in text.split(['\n', '\r']).enumerate() {
             f.write_str(if index > 0 { " " } else { "" })?;
             f.write_str(word.trim_end())?;

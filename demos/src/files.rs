@@ -1,4 +1,4 @@
-//! Files that come in and go out, with errors that name them.
+//! Input and output files, with errors that name them.
 
 use std::fmt;
 use std::fs::{self, File, OpenOptions};
@@ -7,8 +7,7 @@ use std::path::{Path, PathBuf};
 
 use crate::failure::Failure;
 
-/// The largest file that [`read`] takes: far beyond any map, far below what
-/// `--map /dev/zero` would otherwise take.
+/// The size limit of [`read`]: far beyond any map, and it stops `--map /dev/zero`.
 pub const BYTES_MAX: u64 = 64 << 20;
 
 const BYTE_ORDER_MARK: &[u8] = b"\xEF\xBB\xBF";
@@ -25,20 +24,20 @@ pub fn begins_with(path: &Path, front: &[u8]) -> Result<bool, Failure> {
     Ok(bytes == front)
 }
 
-/// The whole content of a file, without a byte-order mark.
+/// Reads a whole file, without a byte-order mark.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or is larger than [`BYTES_MAX`].
 pub fn read(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut bytes = read_at_most(path, BYTES_MAX)?;
-    // Some editors put one in front of a text, of which it is no part.
+    // Some editors put one before a text; it is not part of the text.
     if bytes.starts_with(BYTE_ORDER_MARK) {
         bytes.drain(..BYTE_ORDER_MARK.len());
     }
     Ok(bytes)
 }
 
-/// The whole content of a file, byte by byte.
+/// Reads a whole file, unchanged.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, or has more than `bytes_max` bytes.
@@ -55,7 +54,7 @@ pub fn read_at_most(path: &Path, bytes_max: u64) -> Result<Vec<u8>, Failure> {
     Ok(bytes)
 }
 
-/// The whole content of a text file.
+/// Reads a whole text file.
 ///
 /// # Errors
 /// Returns an error if the file cannot be read, is larger than [`BYTES_MAX`], or is not UTF-8.
@@ -67,10 +66,10 @@ pub fn read_text(path: &Path) -> Result<String, Failure> {
     })
 }
 
-/// What each line of a file says. Empty lines, and what stands behind a `#`, are passed over.
+/// Parses each line of a file. Empty lines, and text after a `#`, are skipped.
 ///
 /// # Errors
-/// Returns an error that names the line if one is wrong.
+/// Returns an error that names the first invalid line.
 pub fn read_lines<T, E: fmt::Display>(
     path: &Path,
     read: impl Fn(&str) -> Result<T, E>,
@@ -85,11 +84,11 @@ pub fn read_lines<T, E: fmt::Display>(
     lines.map(read).collect()
 }
 
-/// Whether a file is in the format that is read, by the number that it begins with; none if that is no
+/// Checks the format number at the beginning of a file against the one that is read; none if it is not a
 /// number.
 ///
 /// # Errors
-/// Returns an error that names the format if it is another one.
+/// Returns an error that names the format if it differs.
 pub fn check_format(number: &serde_json::Value, read: u32) -> Option<Result<(), String>> {
     let format = number.as_u64()?;
     Some(match format == u64::from(read) {
@@ -106,8 +105,8 @@ pub fn write(path: &Path, bytes: &[u8]) -> Result<(), Failure> {
     fs::write(path, bytes).map_err(|error| Failure::on_file("write", path, error))
 }
 
-/// Opens a file for writing and closes it again, its content untouched, so
-/// that a long run does not find out at its end that nothing can be kept.
+/// Opens a file for writing and closes it again without changing its content, so that a long run does not
+/// fail only at its end.
 ///
 /// # Errors
 /// Returns an error if the file cannot be written.
@@ -121,11 +120,11 @@ pub fn prove_writable(path: &Path) -> Result<(), Failure> {
         .map_err(|error| Failure::on_file("write", path, error))
 }
 
-/// The default path of the picture: the system's folder for temporary
-/// files, because the current one may be read-only.
+/// Returns the default path of the picture: the system's folder for temporary files, because the current
+/// one may be read-only.
 ///
 /// # Errors
-/// Returns an error if that folder cannot be written either.
+/// Returns an error if that folder is not writable either.
 pub fn picture_path(demo: &str) -> Result<PathBuf, Failure> {
     let folder = std::env::temp_dir();
     let usual = folder.join(format!("formic-{demo}.png"));

@@ -1,7 +1,7 @@
-//! The chapters of the guide under `docs/guide`, compiled and run as tests. The README and the pages
-//! that use the facade are tests of `formic`.
+//! The chapters of the guide under `docs/guide`, compiled and run as tests. The README and the pages that
+//! use the facade are tests of `formic`.
 
-/// The chapters in their order; `docs/guide/src/SUMMARY.md` names the same ones.
+/// Declares the chapters in order; `docs/guide/src/SUMMARY.md` lists the same ones.
 macro_rules! chapters {
     ($($name:ident = $file:literal),* $(,)?) => {
         $(#[doc = include_str!(concat!("../../docs/guide/src/", $file))] mod $name {})*

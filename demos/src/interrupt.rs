@@ -1,24 +1,24 @@
-//! Ctrl-C: a run that is asked to stop ends after the tick that it is in.
+//! Ctrl-C: an interrupted run ends after the current tick.
 
 use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// How many worlds are being built.
+/// The number of worlds being built.
 static BUILDING: AtomicU32 = AtomicU32::new(0);
 
-/// Has Ctrl-C, and a request to terminate, [end the run](asked) from now on, and not the program.
-/// The second one ends the program at once, and so does the first [while a world is built](building).
+/// From now on, Ctrl-C or a request to terminate [ends the run](asked) instead of the program. The second
+/// one ends the program at once, and so does the first [while a world is being built](building).
 pub fn listen() {
     #[cfg(not(target_family = "wasm"))]
     {
         let heard = ctrlc::set_handler(|| {
-            // Relaxed: nothing is handed over with it.
+            // Relaxed: the flag publishes no other data.
             if ASKED.swap(true, Ordering::Relaxed) || BUILDING.load(Ordering::Relaxed) > 0 {
                 std::process::exit(130);
             }
         });
-        // Where the system has no such thing, or another handler listens already, Ctrl-C does what it
-        // always does.
+        // If the system does not support it, or another handler is installed already, Ctrl-C keeps its
+        // default effect.
         drop(heard);
     }
 }
@@ -29,8 +29,8 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Builds a world. That may take seconds and there is nothing to show for it yet, so that Ctrl-C ends
-/// the program.
+/// Builds a world. That may take seconds with no results to show yet, so Ctrl-C ends the program
+/// meanwhile.
 pub fn building<T>(build: impl FnOnce() -> T) -> T {
     struct Built;
     impl Drop for Built {

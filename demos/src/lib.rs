@@ -1,10 +1,9 @@
 //! Every pattern of Formic as something to run and to look at.
 //!
-//! The crate is a shell and the demos it runs. A demo is a folder with one public
-//! item: `DEMO`, its card ([`card::Demo`]), which describes it and says how it is
-//! built ([`simulation::Simulation`]). The shell does the rest: the command line,
-//! the progress bar, the clock, the JSON, the summary, the picture and the exit
-//! code.
+//! The crate is a shell and the demos that it runs. A demo is a folder with one public item: `DEMO`, its
+//! card ([`card::Demo`]), which describes it and builds it ([`simulation::Simulation`]). The shell does
+//! the rest: the command line, the progress bar, the clock, the JSON, the summary, the picture and the
+//! exit code.
 //!
 //! ```text
 //!   cli ──> plan ──> Demo::build ──> runner ──> report ──> stdout
@@ -12,12 +11,11 @@
 //!                                 └──> recording, saved_game ──> resume
 //! ```
 //!
-//! Beside the demos there are proofs ([`proofs`]), which solve public problems
-//! and judge the answers.
+//! Beside the demos there are proofs ([`proofs`]), which solve public problems and check the answers.
 //!
-//! In a page there is no shell: the modules without which a demo does well are not built for wasm.
+//! A web page has no shell: the modules that a demo does not need are not built for wasm.
 //!
-//! To add a demo, write its folder, name it as a module below, and add its card to
+//! To add a demo, write its folder, declare it as a module below, and add its card to
 //! [`catalogue::DEMOS`].
 
 #![forbid(unsafe_code)]

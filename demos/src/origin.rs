@@ -1,4 +1,4 @@
-//! The origin of a run, as recordings and saved games keep it: the same world can be built from it.
+//! The origin of a run, stored in recordings and saved games, from which the same world can be built.
 
 use clap::ArgMatches;
 use serde::{Deserialize, Serialize};
@@ -7,7 +7,7 @@ use crate::arguments::{demo_command, one_line};
 use crate::card::Demo;
 use crate::setup::Setup;
 
-/// What the world of a run was built by.
+/// The inputs that a run's world was built from.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Origin {
@@ -17,14 +17,14 @@ pub struct Origin {
     pub demo: String,
     /// The command line, without the name of the program.
     pub arguments: Vec<String>,
-    /// How many agents there were, also where the command line did not say.
+    /// The number of agents, even if the command line did not set it.
     pub agents: u32,
-    /// Where every random choice came from.
+    /// The seed of every random choice.
     pub seed: u64,
 }
 
 impl Origin {
-    /// The origin of a run of this demo.
+    /// Creates the origin of a run of this demo.
     #[must_use]
     pub fn new(demo: &Demo, arguments: Vec<String>, setup: &Setup) -> Self {
         Self {
@@ -36,25 +36,25 @@ impl Origin {
         }
     }
 
-    /// Whether its numbers are those of a run.
+    /// Checks that its numbers are valid for a run.
     ///
     /// # Errors
-    /// Returns the name of the one that is not.
+    /// Returns which one is invalid.
     pub fn check(&self) -> Result<(), &'static str> {
         let is_one = (1..=Setup::AGENTS_MAX).contains(&self.agents);
         is_one.then_some(()).ok_or("the number of agents is out of range")
     }
 
-    /// The numbers of a run of so many ticks on so many threads that begins alike.
+    /// Returns the setup of a run with this origin, of `ticks` ticks on `threads` threads.
     #[must_use]
     pub fn setup(&self, ticks: u64, threads: usize) -> Setup {
         Setup { agents: self.agents, ticks, seed: self.seed, threads }
     }
 
-    /// Which of the demos it is of, and the arguments of its command line.
+    /// Returns its demo, and the parsed arguments of its command line.
     ///
     /// # Errors
-    /// Returns an error if there is no such demo, or if it does not take these arguments any more.
+    /// Returns an error if there is no such demo, or if it no longer takes these arguments.
     pub fn read(
         &self,
         demos: &'static [&'static Demo],

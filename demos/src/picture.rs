@@ -1,4 +1,4 @@
-//! A world as a picture with axes and a legend: what the live page shows, in a file.
+//! A picture of a world with axes and a legend: the live page's view, in a file.
 
 use formic::inspect::{Ground, Kind, Mark, Marks, Scene, View};
 use glam::Vec2;
@@ -6,25 +6,25 @@ use glam::Vec2;
 use crate::raster::{Alignment, Colour, LETTER, Point, Raster, Rectangle, Size};
 use crate::text::grouped;
 
-/// The longer side of the map, in pixels, as near to it as whole pixels for each tile allow.
+/// The longer side of the map, in pixels; approximate, because each tile takes whole pixels.
 const SIDE_PIXELS: f32 = 1_280.0;
-/// The most pixels along a unit of the world.
+/// The maximum number of pixels per unit of the world.
 const UNIT_PIXELS_MAX: f32 = 32.0;
 /// A map of tiles has at least a pixel for each, up to this side.
 const TILES_MAX: f32 = 8_192.0;
-/// Around a map: on the left the numbers of its axis, above it what that axis is called.
+/// The margins around a map: on the left the numbers of its axis, above it the name of that axis.
 pub(crate) const LEFT: u32 = 84;
 const TOP: u32 = 34;
 pub(crate) const RIGHT: u32 = 40;
 pub(crate) const AXIS: u32 = 52;
-/// How wide the marks of an axis are.
+/// The width of the marks of an axis.
 pub(crate) const MARK: u32 = 2;
 pub(crate) const PAPER: Colour = Colour([17, 21, 27]);
 pub(crate) const INK: Colour = Colour([217, 223, 232]);
 const PATH: Colour = Colour([178, 184, 194]);
-/// With more agents than this their paths would hide them.
+/// With more agents than this, their paths would hide them.
 const PATHS_MAX: usize = 1_000;
-/// Fewer agents than this are to be found at a glance.
+/// Fewer agents than this are drawn so that they are easy to find.
 const FEW: usize = 500;
 /// In pixels.
 const FAR: f32 = 65_536.0;
@@ -32,9 +32,9 @@ const FAR: f32 = 65_536.0;
 /// A line of a legend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// What it looks like: a disc, or a letter.
+    /// Its symbol: a disc, or a letter.
     pub(crate) kind: Kind,
-    /// What it says.
+    /// Its text.
     pub(crate) text: String,
 }
 
@@ -68,7 +68,7 @@ pub(crate) fn picture(view: &dyn View) -> Raster {
     raster
 }
 
-/// How units become pixels.
+/// The mapping from units to pixels.
 struct Map {
     scale: f32,
     width: u32,
@@ -91,7 +91,7 @@ impl Map {
         Self { scale, width: pixels(scene.size.x), height: pixels(scene.size.y) }
     }
 
-    /// What is edited by hand may be anywhere; far from the picture it is drawn as if it were nearer.
+    /// Positions edited by hand may be anywhere; those far outside the picture are clamped.
     fn point(&self, at: Vec2) -> Point {
         let at = (at * self.scale).clamp(Vec2::splat(-FAR), Vec2::splat(FAR));
         Point::new(pixel(LEFT) + at.x as i32, pixel(TOP) + at.y as i32)
@@ -171,7 +171,7 @@ impl Map {
         raster.text(Point::new(8, 16), &along, Alignment::Left, INK);
     }
 
-    /// A round number of units from one number of an axis to the next.
+    /// Returns the distance between two numbers of an axis, a round number of units.
     fn round_step(&self) -> f32 {
         let least = 90.0 / self.scale;
         let mut power = 1.0;
@@ -186,7 +186,7 @@ impl Map {
     }
 }
 
-/// How high the legend of a picture is that has so many columns.
+/// Returns the height of the legend of a picture of this width.
 pub(crate) fn legend_height(width: u32, entries: &[Entry]) -> u32 {
     places(width, entries).last().map_or(0, |place| place.1) + 30
 }
@@ -201,7 +201,7 @@ pub(crate) fn draw_legend(raster: &mut Raster, top: u32, entries: &[Entry]) {
     }
 }
 
-/// Where the entries are, row by row, in pixels from the upper left corner of the legend.
+/// Returns the positions of the entries, row by row, in pixels from the upper left corner of the legend.
 fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
     let (mut x, mut y) = (12, 0);
     let place = |entry: &Entry| {
@@ -215,7 +215,7 @@ fn places(width: u32, entries: &[Entry]) -> Vec<(u32, u32)> {
     entries.iter().map(place).collect()
 }
 
-/// The pixels of a kind, beside its middle: there may be millions of it.
+/// Returns the pixels of a kind's symbol, relative to its middle: it may be drawn millions of times.
 fn shape(radius: u32, kind: Kind) -> Vec<(Point, Colour)> {
     let middle = pixel(radius.max(LETTER.height) + 2);
     let drawn_on = |paper| {
@@ -226,7 +226,7 @@ fn shape(radius: u32, kind: Kind) -> Vec<(Point, Colour)> {
     };
     let (black, white) = (drawn_on(Colour::BLACK), drawn_on(Colour::WHITE));
     let places = (0..=2 * middle).flat_map(|y| (0..=2 * middle).map(move |x| Point::new(x, y)));
-    // What is not of the paper's colour was drawn.
+    // Pixels that are the same on both papers were drawn.
     let drawn = places.filter_map(|at| Some((at, white.get(at.x, at.y)?, black.get(at.x, at.y)?)));
     let drawn = drawn.filter(|(_, on_white, on_black)| on_white == on_black);
     drawn.map(|(at, colour, _)| (at - Point::new(middle, middle), colour)).collect()
@@ -234,7 +234,7 @@ fn shape(radius: u32, kind: Kind) -> Vec<(Point, Colour)> {
 
 fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
     if let Some(letter) = kind.letter {
-        // On what surrounds it, or a few red letters vanish among many orange discs.
+        // A black outline, or a few red letters vanish among many orange discs.
         for (x, y) in (-1..=1).flat_map(|x| (-1..=1).map(move |y| (x, y))) {
             raster.letter(at + Point::new(x, y), radius, letter, Colour::BLACK);
         }
@@ -246,7 +246,7 @@ fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
     raster.disc(at, radius, kind.colour);
 }
 
-/// How wide a text is, in pixels.
+/// Returns the width of a text, in pixels.
 fn text_width(text: &str) -> u32 {
     u32::try_from(text.chars().count()).unwrap_or(u32::MAX).saturating_mul(LETTER.width)
 }

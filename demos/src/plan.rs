@@ -18,40 +18,40 @@ pub struct Plan {
     pub demo: &'static Demo,
     /// Its numbers.
     pub setup: Setup,
-    /// What is to come of it.
+    /// The requested results.
     pub results: Results,
-    /// Where the run is recorded, if it is.
+    /// The file and header of the recording, if the run is recorded.
     pub record: Option<(PathBuf, recording::Header)>,
-    /// What the run is held against.
+    /// The recording with which the run is compared.
     pub replay: Option<Recording>,
-    /// How many of the ticks were lived before, by the run that saved the game.
+    /// The number of ticks already run before the game was saved.
     pub from: u64,
     /// Where the game is saved, if it is.
     pub save: Option<SaveAs>,
 }
 
-/// Where a game is saved, and when.
+/// The file and the tick of a save.
 #[derive(Debug, Clone)]
 pub struct SaveAs {
     /// The file.
     pub path: PathBuf,
-    /// After how many ticks; at the end where nothing is said.
+    /// The number of ticks after which to save; at the end if `None`.
     pub at: Option<u64>,
-    /// What its world was built by.
+    /// The origin of its world.
     pub origin: Origin,
 }
 
 impl Plan {
-    /// A run of which nothing is kept.
+    /// Creates the plan of a run of which nothing is kept.
     #[must_use]
     pub fn new(demo: &'static Demo, setup: Setup, results: Results) -> Self {
         Self { demo, setup, results, record: None, replay: None, from: 0, save: None }
     }
 
-    /// Has the game saved as these arguments say, if they do.
+    /// Sets the save that these arguments ask for, if any.
     ///
     /// # Errors
-    /// Returns an error if there is no such tick in the run.
+    /// Returns an error if the run does not contain that tick.
     pub fn save_as(&mut self, arguments: &RunArguments, origin: &Origin) -> Result<(), Failure> {
         let Some(path) = &arguments.save else { return Ok(()) };
         let (from, to) = (self.from, self.setup.ticks);
@@ -63,10 +63,10 @@ impl Plan {
         Ok(())
     }
 
-    /// The plan of a command line: what it leaves open comes from the demo.
+    /// Creates the plan of a command line, with defaults from the demo.
     ///
     /// # Errors
-    /// Returns an error if the run is to be kept and the command line cannot be written down.
+    /// Returns an error if the run is to be kept and the command line cannot be stored.
     pub fn of_command(command: &DemoCommand) -> Result<Self, Failure> {
         let DemoCommand { demo, run, words, .. } = command;
         let setup = run.numbers.setup(demo, run.ticks.unwrap_or(demo.ticks_default));
@@ -89,7 +89,7 @@ impl Plan {
 }
 
 impl SaveAs {
-    /// The header of a game that is saved after so many of the ticks that it is to live.
+    /// Returns the header of a game saved after `tick` of its `ticks` ticks.
     #[must_use]
     pub fn header(&self, tick: u64, ticks: u64) -> saved_game::Header {
         let origin = self.origin.clone();

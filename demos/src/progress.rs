@@ -6,25 +6,24 @@ use std::time::{Duration, Instant};
 
 use crate::text::grouped;
 
-/// A line that counts ticks and is written over and over; nothing is drawn if stderr is not a
-/// terminal.
+/// A line that counts ticks and is overwritten repeatedly; nothing is drawn if stderr is not a terminal.
 #[derive(Debug)]
 pub struct Progress {
     name: &'static str,
     wanted: u64,
-    /// Every how many ticks the clock is looked at: a tick may take a microsecond.
+    /// The number of ticks between two looks at the clock: a tick may take a microsecond.
     step: u64,
     start: Instant,
     next: Cell<Duration>,
 }
 
 impl Progress {
-    /// The most looks at the clock in a run.
+    /// The maximum number of looks at the clock in a run.
     const LOOKS_MAX: u64 = 1_000;
-    /// The least time between two lines.
+    /// The minimum time between two lines.
     const PAUSE: Duration = Duration::from_millis(50);
 
-    /// A line for a run of `ticks`.
+    /// Creates a line for a run of `ticks`.
     #[must_use]
     pub fn new(name: &'static str, ticks: u64) -> Self {
         let step =
@@ -32,23 +31,23 @@ impl Progress {
         Self { name, wanted: ticks, step, start: Instant::now(), next: Cell::new(Self::PAUSE) }
     }
 
-    /// For a quiet run: a line that is never drawn.
+    /// Creates a line that is never drawn, for a quiet run.
     #[must_use]
     pub fn hidden() -> Self {
         Self { step: u64::MAX, ..Self::new("", 0) }
     }
 
-    /// Notes that `ticks` ticks are done.
+    /// Reports that `ticks` ticks are done.
     pub fn at(&self, ticks: u64) {
         if ticks % self.step == 0 && self.start.elapsed() >= self.next.get() {
             let elapsed = self.start.elapsed();
             self.next.set(elapsed + Self::PAUSE);
-            // Progress that cannot be shown is no reason to stop.
+            // A failure to show progress is no reason to stop.
             drop(write!(io::stderr(), "\r{}\x1b[K", self.line(ticks, elapsed)));
         }
     }
 
-    /// Takes the line off the screen.
+    /// Removes the line from the screen.
     pub fn finish(&self) {
         if self.next.get() > Self::PAUSE {
             drop(write!(io::stderr(), "\r\x1b[K"));
