@@ -1,4 +1,4 @@
-//! The components of every agent: where it is, how fast it walks, and its statistics.
+//! The components of every agent: position, speed, and statistics.
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Component, HashState};
@@ -6,7 +6,7 @@ use glam::Vec2;
 
 use crate::cell::Cell;
 
-/// Where an agent stands, in cells: the middle of cell (2, 7) is (2.5, 7.5).
+/// The position of an agent, in cells: the centre of cell (2, 7) is (2.5, 7.5).
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 #[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -14,7 +14,7 @@ use crate::cell::Cell;
 pub struct Position(pub Vec2);
 
 impl Position {
-    /// The cell that the agent stands in, or `None` where no cell can be.
+    /// The cell in which the agent stands, or `None` if no cell can be there.
     #[must_use]
     pub fn cell(self) -> Option<Cell> {
         Cell::containing(self.0)
@@ -23,8 +23,8 @@ impl Position {
 
 /// The direction of an agent's last motion, of length one.
 ///
-/// It is written only when there is a direction: an agent that stands still goes
-/// on looking to where it came.
+/// It is written only if there is a direction: an agent that stands still keeps the direction of its last
+/// motion.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 #[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -32,14 +32,14 @@ impl Position {
 pub struct Facing(pub Vec2);
 
 impl Default for Facing {
-    /// To the south, towards the viewer of the map.
+    /// South, towards the viewer of the map.
     fn default() -> Self {
         Self(Vec2::Y)
     }
 }
 
-/// How fast an agent walks, in cells per second. Less than zero, endless, and what is no
-/// number is as zero; more than a million is as a million.
+/// The speed of an agent, in cells per second. Negative, infinite and NaN values count as zero, values
+/// above a million as a million.
 #[derive(Component, Clone, Copy, PartialEq, Debug, Pod, Zeroable)]
 #[component(editable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
@@ -47,35 +47,35 @@ impl Default for Facing {
 pub struct Speed(pub f32);
 
 impl Speed {
-    /// The cells that an agent walks in a second.
+    /// The number of cells that an agent walks in a second.
     pub(crate) fn per_second(self) -> f32 {
         amount(self.0)
     }
 }
 
-/// A number of cells or seconds that can be multiplied and squared: zero for what is less, endless,
-/// or no number, and a million for what is more.
+/// Clamps a number of cells or seconds so that it can be multiplied and squared: to zero if it is
+/// negative, infinite or NaN, and to at most a million.
 fn amount(value: f32) -> f32 {
     if value.is_finite() { value.clamp(0.0, 1e6) } else { 0.0 }
 }
 
-/// How near to its goal an agent is there, in cells.
+/// The distance to its goal at which an agent has arrived, in cells.
 pub(crate) const ARRIVAL_DISTANCE: f32 = 0.1;
 
-/// The part of an intended motion that coordinates of 32 bits have no room for, to be
-/// added to the next motion.
+/// The part of an intended motion that rounding to 32-bit coordinates lost, to be added to the next
+/// motion.
 ///
-/// Far from the origin a position moves by a thousandth of a cell or not at all. What is lost
-/// counts once it is a hundredth of the motion.
+/// Far from the origin a position moves by a thousandth of a cell or not at all. A loss counts once it is
+/// a hundredth of the motion.
 pub(crate) fn lost_to_rounding(intended: f32, moved: f32) -> f32 {
     let lost = intended - moved;
     if lost.abs() > intended.abs() * 0.01 { lost } else { 0.0 }
 }
 
-/// Counts of what one agent has met with so far.
+/// The path statistics of one agent.
 ///
-/// Counted per agent and not in one place, so that agents can be handled on many
-/// threads and the sums are still the same.
+/// They are counted per agent and not in one place, so that many threads can handle agents and the sums
+/// are still the same.
 #[derive(Component, Clone, Copy, PartialEq, Eq, Debug, Default, Pod, Zeroable)]
 #[repr(C)]
 pub struct PathStats {
@@ -85,16 +85,16 @@ pub struct PathStats {
     pub paths_partial: u32,
     /// Requests answered by a reason why there is no path.
     pub paths_unreachable: u32,
-    /// Paths that an edit broke ahead of the agent, and that were asked for anew.
+    /// Paths that an edit broke ahead of the agent, and that were requested again.
     pub paths_broken: u32,
     /// Goals reached.
     pub arrivals: u32,
-    /// Times that the cell under the agent became solid and it was put aside.
+    /// Times that the cell under the agent became solid and it was moved out.
     pub pushed_out: u32,
 }
 
 impl PathStats {
-    /// How many requests were answered.
+    /// The number of requests that were answered.
     pub(crate) fn answer_count(&self) -> u64 {
         u64::from(self.paths_found)
             + u64::from(self.paths_partial)
@@ -102,21 +102,20 @@ impl PathStats {
     }
 }
 
-/// How much time one tick stands for. A resource.
+/// The time that one tick simulates. A resource.
 ///
-/// Nothing here reads a clock: the same ticks give the same world, however long
-/// they took.
+/// Nothing here reads a clock: the same ticks give the same world, however long they took.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
 pub struct TimeStep {
-    /// Simulated seconds per tick. Less than zero, endless, and what is no number is as zero:
-    /// agents stand. More than a million is as a million.
+    /// Simulated seconds per tick. Negative, infinite and NaN values count as zero: agents stand. Values
+    /// above a million count as a million.
     pub seconds: f32,
 }
 
 impl TimeStep {
-    /// The seconds that pass.
+    /// The simulated seconds of a tick.
     pub(crate) fn elapsed(self) -> f32 {
         amount(self.seconds)
     }

@@ -21,7 +21,6 @@
 //! Bodies at rest step aside for an agent that they block, and go back when they are no longer pushed. An
 //! agent that has been blocked for seconds squeezes past: until it has made progress, it and the others
 //! ignore each other.
-//! past: until it has got on, it and the others take no notice of each other.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 pub(crate) mod body;

@@ -1,4 +1,4 @@
-//! Checking paths step by step, independently of what found them.
+//! Checks of paths step by step, independent of the searches.
 
 use std::fmt;
 
@@ -7,11 +7,11 @@ use crate::cost::{Cost, DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule};
 use crate::grid::Grid;
 
-/// The exact cost of a path, from its first cell to its last, if every cell is
-/// open and every step legal or a [`Link`](crate::Link).
+/// Computes the exact cost of a path, from its first cell to its last, and checks that every cell is open
+/// and every step legal or a [`Link`](crate::Link).
 ///
-/// This reads cells one by one and shares no code with the searches, so tests
-/// and demos use it to judge them.
+/// It reads cells one by one and shares no code with the searches, so tests and demos use it to check
+/// them.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, PathFault, STRAIGHT, path_cost};
@@ -26,7 +26,7 @@ use crate::grid::Grid;
 /// ```
 ///
 /// # Errors
-/// Returns [`PathFault`] if the path is not legal: the first fault along it.
+/// Returns [`PathFault`] for the first fault along the path, if any.
 pub fn path_cost(grid: &Grid, rule: MoveRule, path: &[Cell]) -> Result<Cost, PathFault> {
     let Some(&first) = path.first() else { return Err(PathFault::Empty) };
     if !grid.is_open(first) {
@@ -39,7 +39,7 @@ pub fn path_cost(grid: &Grid, rule: MoveRule, path: &[Cell]) -> Result<Cost, Pat
     Ok(cost)
 }
 
-/// The cost of one step, whose number is for the fault alone.
+/// The cost of one step. Its number is for the fault alone.
 fn step_cost(
     grid: &Grid,
     rule: MoveRule,
@@ -74,32 +74,32 @@ fn may_pass_diagonally(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> boo
     }
 }
 
-/// What is wrong with a path. Step `i` is the one that enters cell `i` of it;
-/// step 0 stands for its first cell.
+/// The fault of an illegal path. Step `i` is the one that enters cell `i` of the path; step 0 stands for
+/// its first cell.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 #[non_exhaustive]
 pub enum PathFault {
-    /// It has no cells.
+    /// The path has no cells.
     Empty,
     /// The cell entered is solid or outside of the grid.
     Blocked {
-        /// Which step.
+        /// The number of the step.
         step: usize,
     },
     /// The two cells do not touch, and no link joins them, or they are the same.
     Jump {
-        /// Which step.
+        /// The number of the step.
         step: usize,
     },
     /// The rule forbids this diagonal.
     CutCorner {
-        /// Which step.
+        /// The number of the step.
         step: usize,
     },
 }
 
 impl PathFault {
-    /// Which step it is.
+    /// The number of the step.
     pub(crate) const fn step(self) -> usize {
         match self {
             Self::Empty => 0,
@@ -107,7 +107,7 @@ impl PathFault {
         }
     }
 
-    /// The same fault in a path that has `by` cells more in front.
+    /// The same fault in a path with `by` more cells in front.
     pub(crate) const fn later(self, by: usize) -> Self {
         match self {
             Self::Empty => Self::Empty,

@@ -1,4 +1,4 @@
-//! Classes of agents: how large they are, and what each kind of ground costs them.
+//! Classes of agents: their size, and the cost of each kind of ground to them.
 
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{CodecError, Component};
@@ -9,14 +9,14 @@ use crate::cost::Weight;
 use crate::grid::Grid;
 use crate::link::Link;
 
-/// The greatest size of agents, in cells along a side.
+/// The maximum size of agents, in cells along a side.
 pub const SIZE_MAX: u8 = 8;
 
-/// How a class of agents crosses the ground.
+/// A class of agents, which determines how they cross the ground.
 ///
-/// The weight of a cell tells which kind of ground it is. To agents without a class it is what the
-/// cell costs; a class may have another weight for that kind of ground, or be unable to cross it.
-/// [`Terrain::with_classes`](crate::Terrain::with_classes) takes all classes of a game, and keeps
+/// The weight of a cell tells which kind of ground it is. To agents without a class it is the cost of the
+/// cell. A class may have another weight for that kind of ground, or be unable to cross it.
+/// [`Terrain::with_classes`](crate::Terrain::with_classes) takes all classes of a game, and keeps the
 /// regions, paths and fields of each exact.
 ///
 /// ```
@@ -41,13 +41,13 @@ pub const SIZE_MAX: u8 = 8;
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct AgentClass {
     size: u8,
-    /// By the weight of a cell what it weighs to this class, or zero.
+    /// The weight to this class, or zero, by the weight of a cell.
     weights: [u8; 256],
 }
 
-/// A class of agents, counted from one in the order of
-/// [`Terrain::with_classes`](crate::Terrain::with_classes). As a component it makes an agent one of
-/// that class; zero, and agents without it, cross the terrain as it is.
+/// The number of a class of agents, counted from one in the order of
+/// [`Terrain::with_classes`](crate::Terrain::with_classes). As a component it makes an agent one of that
+/// class. Agents with zero, or without it, cross the terrain as it is.
 ///
 /// The position of an agent of several cells along a side is in the north-western one of them.
 ///
@@ -58,10 +58,9 @@ pub struct AgentClass {
 pub struct ClassId(pub u8);
 
 impl AgentClass {
-    /// Agents of some cells along a side, to whom all ground weighs what it does.
+    /// Creates a class of agents of `size` cells along a side, to which all ground has its own weight.
     ///
-    /// An agent of several cells fits where all of the square is open to it, and the heaviest cell
-    /// counts.
+    /// An agent of several cells fits if the whole square is open to it; the heaviest cell counts.
     ///
     /// # Panics
     /// Panics if `size` is zero or more than [`SIZE_MAX`].
@@ -73,21 +72,21 @@ impl AgentClass {
         Self { size, weights }
     }
 
-    /// The same class, to which this ground has another weight.
+    /// Returns the class with another weight for this ground.
     #[must_use]
     pub fn with_weight(mut self, ground: Weight, weight: Weight) -> Self {
         self.weights[usize::from(ground.get())] = weight.get();
         self
     }
 
-    /// The same class, unable to cross this ground.
+    /// Returns the class, unable to cross this ground.
     #[must_use]
     pub fn without(mut self, ground: Weight) -> Self {
         self.weights[usize::from(ground.get())] = 0;
         self
     }
 
-    /// The same class, able to cross no ground but these.
+    /// Returns the class, able to cross only these kinds of ground.
     #[must_use]
     pub fn only(mut self, grounds: &[Weight]) -> Self {
         for ground in (1..=u8::MAX).filter_map(Weight::new).filter(|it| !grounds.contains(it)) {
@@ -96,20 +95,20 @@ impl AgentClass {
         self
     }
 
-    /// How many cells an agent covers along a side.
+    /// The number of cells that an agent covers along a side.
     #[must_use]
     pub const fn size(&self) -> u8 {
         self.size
     }
 
-    /// What ground weighs to this class, `None` if it cannot cross it.
+    /// The weight of ground to this class, or `None` if it cannot cross it.
     #[must_use]
     pub fn weight(&self, ground: Weight) -> Option<Weight> {
         Weight::new(self.weights[usize::from(ground.get())])
     }
 
-    /// Whether the square with this north-western corner, a cell of the grid, is open to the class,
-    /// and what it weighs, open or not.
+    /// Whether the square with this north-western corner, a cell of the grid, is open to the class, and
+    /// its weight, open or not.
     pub(crate) fn find(&self, grid: &Grid, corner: Cell) -> (bool, Weight) {
         let (mut is_open, mut heaviest) = (true, Weight::ONE);
         for y in corner.y..corner.y + u16::from(self.size) {
@@ -123,7 +122,7 @@ impl AgentClass {
         (is_open, heaviest)
     }
 
-    /// The links that the class can cross, as they are to it.
+    /// The links that the class can cross, with their weights to it.
     pub(crate) fn links(&self, grid: &Grid) -> Vec<Link> {
         let as_is = |link: &Link| Some(Link { ground: self.weight(link.ground)?, ..*link });
         let mut links: Vec<Link> = grid.links().all().iter().filter_map(as_is).collect();
@@ -131,7 +130,7 @@ impl AgentClass {
         links
     }
 
-    /// What it is, as numbers.
+    /// The definition of the class, as numbers.
     pub(crate) fn numbers(&self) -> impl Iterator<Item = u64> + '_ {
         std::iter::once(self.size).chain(self.weights).map(u64::from)
     }

@@ -1,12 +1,10 @@
 //! Exact path costs in integers.
 //!
-//! A diagonal is the square root of two times as long as a straight step, and
-//! floating-point sums of the two depend on the order of addition. Costs here
-//! are integers instead: 33,461 for a straight step and 47,321 for a diagonal,
-//! consecutive terms of the Pell convergents of sqrt 2. By the best-approximation
-//! property of convergents, sums of these order exactly as `a + b * sqrt 2` does
-//! while two paths differ by fewer than 33,461 diagonals. Searches of different
-//! kinds therefore agree to the bit on what is optimal.
+//! A diagonal is the square root of two times as long as a straight step, and floating-point sums of the
+//! two depend on the order of addition. Costs here are integers instead: 33,461 for a straight step and
+//! 47,321 for a diagonal, from the Pell convergents of sqrt 2. By the best-approximation property of
+//! convergents, sums of these order exactly as `a + b * sqrt 2` does while two paths differ by fewer than
+//! 33,461 diagonals. So searches of different kinds agree to the bit on what is optimal.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::HashState;
@@ -17,17 +15,17 @@ use std::ops::{Add, AddAssign};
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 
-/// Cost of a straight step between cells of weight one.
+/// The cost of a straight step between cells of weight one.
 pub const STRAIGHT: u32 = 33_461;
-/// Cost of a diagonal step between cells of weight one.
+/// The cost of a diagonal step between cells of weight one.
 pub const DIAGONAL: u32 = 47_321;
 
-/// Searches by jumps have 40 bits for costs and estimates.
+/// The exclusive upper bound of costs and estimates in searches by jumps, which have 40 bits for them.
 pub(crate) const JUMP_COST_END: u64 = 1 << 40;
 
-/// What a path costs, in units of which a straight step has [`STRAIGHT`].
+/// The cost of a path, in units of which a straight step has [`STRAIGHT`].
 ///
-/// 64 bits wide, because a winding corridor on a large map overflows 32.
+/// It is 64 bits wide, because a winding corridor on a large map overflows 32.
 ///
 /// ```
 /// use formic_nav::{Cost, DIAGONAL, STRAIGHT};
@@ -45,13 +43,13 @@ impl Cost {
     /// The cost of standing still.
     pub const ZERO: Self = Self(0);
 
-    /// A cost of this many units.
+    /// Creates a cost of this many units.
     #[must_use]
     pub const fn from_units(units: u64) -> Self {
         Self(units)
     }
 
-    /// The cost of so many cells over ground of one weight, rounded.
+    /// The cost of `length` cells over ground of one weight, rounded.
     #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "lengths of ways")]
     pub(crate) fn of_length(length: f64, factor: u64) -> Self {
         Self((length * f64::from(STRAIGHT)).round() as u64 * factor)
@@ -93,11 +91,10 @@ impl fmt::Display for Cost {
     }
 }
 
-/// How hard a cell is to cross, from 1 (the ordinary) to 255.
+/// The weight of a cell: how hard it is to cross, from 1 (ordinary) to 255.
 ///
-/// A step costs its length times the *heavier* of its two cells. The rule is
-/// symmetric, so a path costs the same in both directions, and it stays in
-/// integers.
+/// A step costs its length times the weight of the *heavier* of its two cells. The rule is symmetric, so
+/// a path costs the same in both directions, and it stays in integers.
 ///
 /// ```
 /// use formic_nav::Weight;
@@ -115,8 +112,8 @@ impl Weight {
     /// The weight of ordinary ground.
     pub const ONE: Self = Self(NonZeroU8::MIN);
 
-    /// A weight, or `None` for zero: whether a cell can be crossed at all is
-    /// passability, kept apart from weight.
+    /// Creates a weight. Returns `None` for zero: whether a cell can be crossed at all is its
+    /// passability, which is separate from its weight.
     #[must_use]
     pub const fn new(value: u8) -> Option<Self> {
         match NonZeroU8::new(value) {
@@ -143,11 +140,11 @@ impl Default for Weight {
     }
 }
 
-/// The least units between two cells under a rule if nothing stood in the way
-/// and every weight were one.
+/// The least cost in units between two cells under a rule, if all cells were open and every weight were
+/// one.
 ///
-/// Octile distance, or Manhattan distance where there are no diagonals. One of the cells may lie far
-/// outside of any grid.
+/// This is the octile distance, or the Manhattan distance if there are no diagonals. One of the cells may
+/// lie far outside of any grid.
 pub(crate) fn distance_units(rule: MoveRule, from: Cell, to: Cell) -> u64 {
     let (dx, dy) = (u64::from(from.x.abs_diff(to.x)), u64::from(from.y.abs_diff(to.y)));
     let (straight, diagonal) = (u64::from(STRAIGHT), u64::from(DIAGONAL));

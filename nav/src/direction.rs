@@ -1,18 +1,17 @@
 //! Directions, rings and the rules of movement.
 //!
-//! The eight cells around a cell form its *ring*. A set of directions, such as
-//! the open part of a ring, is one byte with a bit for each direction. Which
-//! moves a rule allows depends on the ring alone, so it is looked up in a table
-//! of 256 entries per rule instead of being decided move by move.
+//! The eight cells around a cell form its *ring*. A set of directions, such as the open part of a ring,
+//! is one byte with a bit for each direction. The moves that a rule allows depend on the ring alone, so
+//! they are looked up in a table of 256 entries per rule instead of being decided move by move.
 
 use crate::cell::Cell;
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::HashState;
 
-/// One of the eight ways out of a cell.
+/// One of the eight directions out of a cell.
 ///
-/// The discriminants follow reading order (north-west to south-east), so that
-/// the opposite of direction `d` is `7 - d`.
+/// The discriminants follow reading order (north-west to south-east), so the opposite of direction `d` is
+/// `7 - d`.
 ///
 /// ```
 /// use formic_nav::{Cell, Direction};
@@ -48,13 +47,13 @@ impl Direction {
         Self::SouthEast,
     ];
 
-    /// The direction that leads back.
+    /// The opposite direction.
     #[must_use]
     pub const fn opposite(self) -> Self {
         Self::ALL[7 - self as usize]
     }
 
-    /// Columns and rows that one step covers, each -1, 0 or 1.
+    /// The columns and rows that one step covers, each -1, 0 or 1.
     #[must_use]
     pub const fn offset(self) -> (i16, i16) {
         OFFSETS[self as usize]
@@ -66,7 +65,7 @@ impl Direction {
         self.bit() & ORTHOGONAL == 0
     }
 
-    /// The cell one step away, or `None` where coordinates end.
+    /// The cell one step away, or `None` outside of the range of coordinates.
     #[must_use]
     pub fn step(self, cell: Cell) -> Option<Cell> {
         let (dx, dy) = self.offset();
@@ -79,12 +78,12 @@ impl Direction {
         Self::ALL.into_iter().find(|direction| direction.step(from) == Some(to))
     }
 
-    /// This direction as a set of one.
+    /// The set that contains only this direction.
     pub(crate) const fn bit(self) -> u8 {
         1 << self as u8
     }
 
-    /// The cell one step away, for a step that is known to stay on the grid.
+    /// The cell one step away, for a step that is known to stay inside the grid.
     pub(crate) const fn step_inside(self, cell: Cell) -> Cell {
         let (dx, dy) = self.offset();
         Cell { x: cell.x.wrapping_add_signed(dx), y: cell.y.wrapping_add_signed(dy) }
@@ -109,10 +108,10 @@ pub(crate) fn members(mut set: u8) -> impl Iterator<Item = Direction> {
     })
 }
 
-/// Which steps are legal between open cells.
+/// The rule of which steps are legal between open cells.
 ///
-/// Orthogonal steps always are; the rules differ in what a diagonal step asks
-/// of the two orthogonal cells that it passes between.
+/// Orthogonal steps always are. The rules differ in what a diagonal step requires of the two orthogonal
+/// cells between which it passes.
 ///
 /// ```
 /// use formic_nav::MoveRule;
@@ -126,8 +125,8 @@ pub(crate) fn members(mut set: u8) -> impl Iterator<Item = Direction> {
 pub enum MoveRule {
     /// No diagonal steps: four neighbours.
     Orthogonal,
-    /// Diagonal if both orthogonal cells are open, so that nothing cuts a
-    /// corner. The rule of the MovingAI benchmarks.
+    /// Diagonal if both orthogonal cells are open, so that no step cuts a corner. The rule of the
+    /// MovingAI benchmarks.
     #[default]
     BothFree,
     /// Diagonal if at least one of the orthogonal cells is open.
@@ -137,10 +136,10 @@ pub enum MoveRule {
 }
 
 impl MoveRule {
-    /// Every rule, for tools and tests that go through them.
+    /// All rules, for tools and tests.
     pub const ALL: [Self; 4] = [Self::Orthogonal, Self::BothFree, Self::OneFree, Self::Always];
 
-    /// Whether diagonal steps pass solid cells: paths and fields have such rules, agents do not.
+    /// Whether diagonal steps may pass solid cells. Paths and fields support such rules, agents do not.
     #[must_use]
     pub const fn cuts_corners(self) -> bool {
         matches!(self, Self::OneFree | Self::Always)

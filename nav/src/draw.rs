@@ -1,4 +1,4 @@
-//! Pictures of what the systems of this crate know, to see what is wrong.
+//! Pictures of the state of the systems of this crate, for debugging.
 
 use formic_ecs::{Entity, World};
 use glam::Vec2;
@@ -14,26 +14,26 @@ use crate::region::event::RegionId;
 use crate::request::{PathRequest, Route};
 use crate::terrain::Terrain;
 
-/// A picture in memory: pixels of the colours of a palette, row by row from the top left.
+/// A picture in memory: pixels as indices into a palette of colours, row by row from the top left.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Picture {
     /// The number of columns.
     pub width: u32,
     /// Up to 256 colours: red, green and blue.
     pub palette: Vec<[u8; 3]>,
-    /// The place in the palette of each pixel, a whole number of rows.
+    /// The index in the palette of each pixel, a whole number of rows.
     pub pixels: Vec<u8>,
 }
 
-/// What [`debug_draw`] draws.
+/// The options of [`debug_draw`].
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct DrawOptions {
-    /// The side of a cell, in pixels. Where it is less than 4 cells have no arrows.
+    /// The side of a cell, in pixels. Cells of less than 4 pixels have no arrows.
     pub cell_pixels: u8,
     /// The class whose ground is drawn.
     pub class: ClassId,
-    /// Whether the ground is as bright as the largest square that fits there is large, from the
-    /// cell to the south-east, and not of the colours of regions.
+    /// Whether ground is drawn by its clearance instead of in the colours of regions: the larger the
+    /// largest square that fits there, from the cell to the south-east, the brighter the cell.
     pub clearance: bool,
     /// The field whose directions are drawn, as far as they are known.
     pub field: Option<FlowId>,
@@ -51,31 +51,30 @@ impl Default for DrawOptions {
 
 /// Places in the palette, and the colours there.
 const ROCK: u8 = 0;
-/// Rock whose side to the south is seen.
+/// Rock whose south side is visible.
 const FACE: u8 = 1;
 const LINK: u8 = 2;
 const AGENT: u8 = 3;
 const ARROW: u8 = 4;
 const COLOURS: [[u8; 3]; 5] =
     [[30, 28, 34], [66, 60, 70], [255, 90, 255], [255, 255, 255], [250, 250, 160]];
-/// Routes have one of so many colours.
+/// The number of colours of routes.
 const FIRST_ROUTE: u8 = 5;
 const ROUTE_COUNT: u8 = 8;
 const FIRST_GROUND: u8 = FIRST_ROUTE + ROUTE_COUNT;
-/// Regions that are so many numbers apart look the same, and weights beyond the last step.
+/// The number of region colours. Regions this many numbers apart look the same.
 const REGION_COUNT: u8 = 48;
 const WEIGHT_STEPS: u8 = 5;
 const WEIGHTS_PER_STEP: u8 = 3;
-/// The heavier the ground is, the more it looks like this.
+/// The colour towards which ground shifts with its weight.
 const HEAVY: [u8; 3] = [24, 84, 190];
 
-/// Draws the terrain of a world, with what lives on it, into a picture.
+/// Draws the terrain of a world, with its agents, into a picture.
 ///
-/// Regions have colours of their own; ground is the bluer the heavier it is, and solid cells are dark, those above
-/// open ones a little less. With a pixel for each cell, and without agents, it is the map of the page that
-/// `formic::inspect` serves.
-/// A route is a line from its agent to its goal, a link one that ends in a dot. The same world
-/// gives the same picture.
+/// Each region has a colour. Ground is bluer the heavier it is. Solid cells are dark, those above open
+/// ones a little less. With a pixel for each cell, and without agents, this is the map of the page that
+/// `formic::inspect` serves. A route is a line from its agent to its goal, a link one that ends in a dot.
+/// The same world gives the same picture.
 ///
 /// ```
 /// use formic_ecs::World;
@@ -132,7 +131,7 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
     picture
 }
 
-/// The place in the palette of the ground of a region.
+/// The index in the palette of the ground of a region.
 fn ground_place(region: RegionId, weight: Weight) -> u8 {
     #[expect(clippy::cast_possible_truncation, reason = "of a few regions")]
     let region = (region.slot() % usize::from(REGION_COUNT)) as u8;
@@ -159,8 +158,8 @@ fn ground_colour(region: u8, weight_step: u8) -> [u8; 3] {
     [0, 1, 2].map(|place| u8::try_from(mix(place)).unwrap_or(u8::MAX))
 }
 
-/// For each cell the side of the largest open square, up to the greatest size of agents, of which it
-/// is the north-western one.
+/// For each cell, the side of the largest open square of which it is the north-western cell, up to the
+/// maximum size of agents.
 fn clearances(grid: &Grid) -> Vec<u8> {
     let mut sides = vec![0; grid.cell_count()];
     let width = usize::from(grid.width());
@@ -210,7 +209,7 @@ impl Picture {
         }
     }
 
-    /// Fills a square of so many pixels a side around a place, as far as it is on the map.
+    /// Fills a square of `pixels` pixels a side around a position, as far as it is on the map.
     fn square(&mut self, middle: Vec2, pixels: usize, colour: u8, side: usize) {
         let corner = middle * side as f32 - pixels as f32 * 0.5;
         #[expect(clippy::cast_possible_truncation, reason = "the conversion saturates")]

@@ -1,6 +1,6 @@
-//! Maps of our own making: the same size and seed give the same map for ever.
+//! Generated maps: the same size and seed always give the same map.
 //!
-//! The two maps in `demos/maps` come from here, and a test holds them to it.
+//! The two maps in `demos/maps` come from here, and a test checks that they do.
 
 #[cfg(test)]
 mod tests;
@@ -11,18 +11,17 @@ use crate::cell::Cell;
 use crate::grid::{Grid, GridSizeError, check_size};
 use crate::rng::{below, percent, pick};
 
-/// Columns and rows of the plot that each room of a dungeon is built on.
+/// The columns and rows of the plot on which each room of a dungeon is built.
 const PLOT: u16 = 16;
-/// Wings that a dungeon is divided into along each side.
+/// The number of wings of a dungeon along each side.
 const WINGS: (u16, u16) = (3, 2);
 
-/// A dungeon of rooms and corridors, in wings that only digging can connect.
+/// Generates a dungeon of rooms and corridors, in wings that only digging can connect.
 ///
-/// Every plot of 16 x 16 cells gets a room, some with pillars. Rooms of one wing
-/// are joined by a spanning tree of corridors and a few more for loops; nothing
-/// leads from one wing to another, but at some places only a few cells of rock
-/// stand between. Part of the rooms are vaults with no door at all. Plots that
-/// would leave the map are not built on; a map smaller than one plot is solid.
+/// Every plot of 16 x 16 cells gets a room, some with pillars. Rooms of one wing are joined by a spanning
+/// tree of corridors and a few more for loops. No corridor leads from one wing to another, but at some
+/// places only a few cells of rock stand between. Some of the rooms are vaults with no door at all. Plots
+/// that would leave the map are not built on; a map smaller than one plot is solid.
 ///
 /// ```
 /// use formic_nav::{MoveRule, Terrain, generate};
@@ -50,12 +49,11 @@ pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError
     canvas.into_grid()
 }
 
-/// A cavern of rounded caves, some of them closed.
+/// Generates a cavern of rounded caves, some of them closed.
 ///
-/// Noise, smoothed by a cellular automaton: a cell becomes rock if five or more
-/// of the nine cells around and including it are rock (the method of J. Babcock,
-/// "Cellular Automata Method for Generating Random Cave-Like Levels", 2005). The
-/// border of the map is solid.
+/// It is noise, smoothed by a cellular automaton: a cell becomes rock if five or more of the nine cells
+/// around and including it are rock (the method of J. Babcock, "Cellular Automata Method for Generating
+/// Random Cave-Like Levels", 2005). The border of the map is solid.
 ///
 /// ```
 /// use formic_nav::generate;
@@ -89,7 +87,7 @@ struct Room {
     width: u16,
     height: u16,
     centre: (u16, u16),
-    /// Rooms of one wing are joined, others are not.
+    /// Only rooms of one wing are joined.
     wing: u16,
     is_vault: bool,
 }
@@ -117,8 +115,8 @@ impl Room {
     }
 }
 
-/// Pairs of rooms to join: a spanning tree of each wing in random order, as in
-/// Kruskal's algorithm, and one in four of the pairs left over.
+/// The pairs of rooms to join: a spanning tree of each wing in random order, as in Kruskal's algorithm,
+/// and one in four of the other pairs.
 fn corridors(rng: &mut RandomStream, rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
     const LOOP_PERCENT: u16 = 25;
     let mut pairs = neighbouring_rooms(rooms, columns);
@@ -128,12 +126,12 @@ fn corridors(rng: &mut RandomStream, rooms: &[Room], columns: usize) -> Vec<(usi
     pairs
 }
 
-/// Rooms that are joined: trees, the smaller always under the root of the larger
-/// (B. Galler and M. Fischer, "An Improved Equivalence Algorithm", 1964).
+/// Groups of joined rooms: a union-find forest, by size (B. Galler and M. Fischer, "An Improved
+/// Equivalence Algorithm", 1964).
 struct Groups {
-    /// The room above each; a root is above itself.
+    /// The parent of each room; a root is its own parent.
     parents: Vec<usize>,
-    /// Of roots, how many rooms are joined.
+    /// The number of joined rooms, for each root.
     sizes: Vec<usize>,
 }
 
@@ -142,14 +140,14 @@ impl Groups {
         Self { parents: (0..count).collect(), sizes: vec![1; count] }
     }
 
-    /// A room, those above it, and the root.
+    /// A room, its ancestors, and the root.
     fn way_up(&self, room: usize) -> impl Iterator<Item = usize> {
         std::iter::successors(Some(room), |&room| {
             Some(self.parents[room]).filter(|&parent| parent != room)
         })
     }
 
-    /// Joins the groups of two rooms. False if they are one.
+    /// Joins the groups of two rooms. Returns false if they are the same.
     fn join(&mut self, a: usize, b: usize) -> bool {
         let [a, b] = [a, b].map(|room| self.way_up(room).last().unwrap_or(room));
         let (under, root) = if self.sizes[a] < self.sizes[b] { (a, b) } else { (b, a) };
@@ -161,7 +159,7 @@ impl Groups {
     }
 }
 
-/// Pairs of rooms of one wing side by side or one above the other.
+/// The pairs of rooms of one wing side by side or one above the other.
 fn neighbouring_rooms(rooms: &[Room], columns: usize) -> Vec<(usize, usize)> {
     let is_joinable = |&(a, b): &(usize, usize)| {
         let (a, b) = (&rooms[a], &rooms[b]);
@@ -180,7 +178,7 @@ fn shuffle<T>(rng: &mut RandomStream, items: &mut [T]) {
     }
 }
 
-/// A map in the making.
+/// A map under construction.
 struct Canvas {
     width: u16,
     height: u16,

@@ -1,4 +1,4 @@
-//! Links: ways from one cell to another that are no steps.
+//! Links: connections from one cell to another that are not steps.
 
 use formic_ecs::CodecError;
 
@@ -6,43 +6,43 @@ use crate::bytes::{Saved, get_cell, get_count, put, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::{STRAIGHT, Weight};
 
-/// The most that all links of a grid may cost together, so that 48 bits hold the cost of any way.
+/// The maximum cost of all links of a grid together, so that 48 bits hold the cost of any path.
 pub(crate) const UNITS_SUM_MAX: u64 = 1 << 46;
 
-/// A way from one cell to another that is no step, in one direction: a drop, a ladder, a
-/// teleporter, the stairs to another floor (which lies elsewhere on the same grid).
+/// A one-way connection between two cells that is not a step: a drop, a ladder, a teleporter, the stairs
+/// to another floor (which lies elsewhere on the same grid).
 ///
-/// What can be crossed both ways is two links. A link is open where both of its ends are, so an
-/// edit of an end opens and closes it. Its ends must not touch, for a step joins them then.
+/// A connection in both directions is two links. A link is open if both of its ends are, so an edit of an
+/// end opens and closes it. Its ends must not touch, because a step joins cells that do.
 ///
 /// [`Terrain::with_links`](crate::Terrain::with_links) takes all links of a game.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Link {
-    /// Where it begins.
+    /// The cell where it begins.
     pub from: Cell,
-    /// Where it ends.
+    /// The cell where it ends.
     pub to: Cell,
-    /// How many straight steps it costs as much as, at weight one. At least one.
+    /// The cost at weight one, in straight steps. At least one.
     pub length: u8,
-    /// Which kind of ground it is, as the weight of a cell says it: classes of agents may have
-    /// another weight for it, or be unable to cross it.
+    /// The kind of ground, given like the weight of a cell: classes of agents may have another weight for
+    /// it, or be unable to cross it.
     pub ground: Weight,
 }
 
 impl Link {
-    /// A link over ordinary ground.
+    /// Creates a link over ordinary ground.
     #[must_use]
     pub const fn new(from: Cell, to: Cell, length: u8) -> Self {
         Self { from, to, length, ground: Weight::ONE }
     }
 
-    /// What it costs.
+    /// The cost of the link.
     pub(crate) fn units(&self) -> u64 {
         u64::from(STRAIGHT) * u64::from(self.length) * self.ground.factor()
     }
 
-    /// Whether it can be one: between cells that do not touch, of some length.
+    /// Whether the link is valid: its cells do not touch, and it has a length.
     pub(crate) fn is_sound(&self) -> bool {
         !is_step(self.from, self.to) && self.length > 0
     }
@@ -54,7 +54,7 @@ pub(crate) fn is_step(from: Cell, to: Cell) -> bool {
     from.x.abs_diff(to.x) <= 1 && from.y.abs_diff(to.y) <= 1
 }
 
-/// The links of a grid, by where they begin and by where they end.
+/// The links of a grid, sorted by where they begin and by where they end.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Links {
     outward: Vec<Link>,
@@ -69,7 +69,7 @@ impl Links {
         Self { outward, inward }
     }
 
-    /// Whether the cost of any way over them can be told.
+    /// Whether the cost of any path over the links is small enough to be exact.
     pub(crate) fn are_sound(&self) -> bool {
         self.outward.iter().map(Link::units).sum::<u64>() <= UNITS_SUM_MAX
     }
@@ -78,12 +78,12 @@ impl Links {
         &self.outward
     }
 
-    /// Those that begin at a cell.
+    /// The links that begin at a cell.
     pub(crate) fn from(&self, cell: Cell) -> &[Link] {
         run(&self.outward, cell, |link| link.from)
     }
 
-    /// Those that end at a cell.
+    /// The links that end at a cell.
     pub(crate) fn to(&self, cell: Cell) -> &[Link] {
         run(&self.inward, cell, |link| link.to)
     }
@@ -110,7 +110,7 @@ impl Links {
     }
 }
 
-/// The links of a sorted list that have a key.
+/// The links of a sorted list whose key is this cell.
 fn run(links: &[Link], cell: Cell, key: impl Fn(&Link) -> Cell) -> &[Link] {
     if links.is_empty() {
         return links;

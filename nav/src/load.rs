@@ -1,4 +1,4 @@
-//! Errors and lines that map and scenario files share.
+//! Errors and lines, common to map and scenario files.
 
 use std::fmt;
 use std::io;
@@ -7,9 +7,9 @@ use std::str::FromStr;
 
 debug_as_text!(LoadError);
 
-/// A map or scenario file could not be used.
+/// The error of a map or scenario file that cannot be used.
 ///
-/// Displays as `file:line: reason`, in one line.
+/// It displays as `file:line: reason`, in one line.
 ///
 /// ```
 /// use formic_nav::Grid;
@@ -19,7 +19,7 @@ debug_as_text!(LoadError);
 /// assert_eq!(error.line, Some(1));
 /// ```
 pub struct LoadError {
-    /// The file, as it was named by the caller.
+    /// The file, as named by the caller.
     pub file: String,
     /// The line, counted from one; `None` if the file could not be read at all.
     pub line: Option<usize>,
@@ -27,15 +27,15 @@ pub struct LoadError {
     pub reason: LoadReason,
 }
 
-/// Why a map or scenario file cannot be used.
+/// The reason why a map or scenario file cannot be used.
 #[derive(Debug)]
 #[non_exhaustive]
 pub enum LoadReason {
     /// The file could not be read.
     Read(io::Error),
-    /// The first line is not the one that files of this kind begin with.
+    /// The first line is not that of files of this kind.
     Header {
-        /// The line it should be.
+        /// The expected line.
         expected: &'static str,
     },
     /// A field is missing; for a map also the line `map` itself.
@@ -48,7 +48,7 @@ pub enum LoadReason {
     Number {
         /// The field.
         field: &'static str,
-        /// What stands there.
+        /// The text found there.
         text: String,
     },
     /// A map of no cells, or of more than a grid can have.
@@ -76,12 +76,12 @@ pub enum LoadReason {
     MissingRows {
         /// The height.
         expected: usize,
-        /// The rows that are there.
+        /// The number of rows that are there.
         found: usize,
     },
     /// Something follows the last row.
     ExtraLine,
-    /// A byte that is no terrain.
+    /// A byte that stands for no terrain.
     StrangeByte {
         /// The byte.
         byte: u8,
@@ -97,9 +97,9 @@ pub enum LoadReason {
     NotText,
     /// A problem of a scenario file was made for a map of another size.
     OtherMap {
-        /// Columns and rows of the map that it was made for.
+        /// Columns and rows of the map of the problem.
         found: (u16, u16),
-        /// Columns and rows of the map at hand.
+        /// Columns and rows of the given map.
         expected: (u16, u16),
     },
 }
@@ -175,7 +175,7 @@ impl std::error::Error for LoadError {
     }
 }
 
-/// The whole file and the name to use for it in errors.
+/// Reads the whole file, and returns the name to use for it in errors with the bytes.
 pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), LoadError> {
     let file = path.display().to_string();
     match std::fs::read(path) {
@@ -184,7 +184,7 @@ pub(crate) fn read(path: &Path) -> Result<(String, Vec<u8>), LoadError> {
     }
 }
 
-/// Lines with their numbers from one, without `\n` or `\r\n`.
+/// The lines with their numbers from one, without `\n` or `\r\n`.
 ///
 /// A newline at the end of the file ends the last line and begins no other.
 pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clone {
@@ -193,7 +193,7 @@ pub(crate) fn lines(bytes: &[u8]) -> impl Iterator<Item = (usize, &[u8])> + Clon
     lines.enumerate().map(|(i, line)| (i + 1, line.strip_suffix(b"\r").unwrap_or(line)))
 }
 
-/// A field that is a number.
+/// Parses a field that is a number.
 pub(crate) fn parse_number<T: FromStr>(text: &str, field: &'static str) -> Result<T, LoadReason> {
     text.parse().map_err(|_| LoadReason::Number { field, text: excerpt(text) })
 }

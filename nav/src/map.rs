@@ -30,12 +30,11 @@ impl Grid {
         Self::parse(&file, &bytes)
     }
 
-    /// Reads a map from memory; `file` is the name for errors.
+    /// Reads a map from memory; `file` is its name in errors.
     ///
-    /// Lines may end in `\n` or `\r\n`, and empty lines may follow the last row.
-    /// Every weight is one. A map without any passable cell is one, too. Memory is
-    /// taken only after the rows have been found to be there, so a header that lies
-    /// about the size costs nothing.
+    /// Lines may end in `\n` or `\r\n`, and empty lines may follow the last row. Every weight is one. A
+    /// map without passable cells is valid. Memory is allocated only after the rows were found to be
+    /// there, so a header with a wrong size costs nothing.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid};
@@ -45,7 +44,7 @@ impl Grid {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError`] if the file is no map: with the line, and any [`LoadReason`] of maps.
+    /// Returns [`LoadError`] with the line if the file is not a map, for any [`LoadReason`] of maps.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let mut lines = lines(bytes);
         let header = Header::parse(file, &mut lines)?;
@@ -58,8 +57,8 @@ impl Grid {
 
     /// Writes this grid as a map file, with `.` for open and `@` for solid cells.
     ///
-    /// [`Grid::parse`] reads it back, whatever the grid; weights are not part of the
-    /// format and are lost.
+    /// [`Grid::parse`] can read the result back, whatever the grid. Weights are not part of the format
+    /// and are lost.
     ///
     /// ```
     /// use formic_nav::Grid;
@@ -79,7 +78,7 @@ impl Grid {
     }
 }
 
-/// The lines up to and with `map`.
+/// The header: the lines up to and including `map`.
 struct Header {
     columns: u32,
     rows: u32,
@@ -125,7 +124,7 @@ impl Header {
         LoadReason::Size { width: self.columns, height: self.rows }
     }
 
-    /// Checks everything behind the header.
+    /// Checks everything after the header.
     fn check_rows<'a>(
         &self,
         file: &str,
@@ -156,9 +155,9 @@ fn set_field(field: &mut Option<u32>, name: &'static str, value: &str) -> Result
     Ok(())
 }
 
-/// Whether a row is as it should be.
+/// Checks one row.
 fn check_row(row: &[u8], expected: usize) -> Result<(), LoadReason> {
-    // A strange byte is named before a wrong length, which it often explains.
+    // A strange byte is reported before a wrong length, which it often explains.
     if let Some(i) = row.iter().position(|&byte| is_passable(byte).is_none()) {
         return Err(LoadReason::StrangeByte { byte: row[i], column: i + 1 });
     }
@@ -172,7 +171,7 @@ fn check_row(row: &[u8], expected: usize) -> Result<(), LoadReason> {
     Ok(())
 }
 
-/// Whether terrain can be crossed, or `None` if it is no terrain.
+/// Whether terrain can be crossed, or `None` if the byte stands for no terrain.
 fn is_passable(terrain: u8) -> Option<bool> {
     match terrain {
         b'.' | b'G' | b'S' => Some(true),

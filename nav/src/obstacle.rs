@@ -1,4 +1,4 @@
-//! Obstacles: what stands in the way for a while, moves on, and is no agent.
+//! Obstacles: things that block cells for a while, move, and are not agents.
 #![expect(elided_lifetimes_in_paths, reason = "systems read better without <'_>")]
 
 use bytemuck::{Pod, Zeroable};
@@ -12,17 +12,17 @@ use crate::cell::Cell;
 use crate::class::SIZE_MAX;
 use crate::terrain::Terrain;
 
-/// Covering less than this of a cell, in cells along a side, is not being in it.
+/// Less than this of a cell, in cells along a side, does not count as covered.
 const MARGIN: f32 = 0.01;
-/// One that goes farther than this in a tick, in cells, was put there and has not moved.
+/// An obstacle that moves farther than this in a tick, in cells, was placed there and has no velocity.
 const STRIDE_MAX: f32 = 2.0;
 
-/// A square thing that is in the way and is no agent: a cart, a boulder, a drawbridge.
+/// A square thing that blocks the way and is not an agent: a cart, a boulder, a drawbridge.
 ///
-/// The game moves it, by its [`Position`], which is its middle. While it stands, the cells that it
-/// covers are solid, for regions, paths and fields alike; when it goes, or is despawned, they are
-/// open again. While it moves it is a body that agents with [`Avoid`](crate::Avoid) give way to, all
-/// of the way: it does not give way to them. Those without walk through it then, as through others.
+/// The game moves it by its [`Position`], which is its centre. While it stands, the cells that it covers
+/// are solid, for regions, paths and fields alike. When it moves off, or is despawned, they are open
+/// again. While it moves it is a body to which agents with [`Avoid`](crate::Avoid) give way completely:
+/// it does not give way to them. Agents without it walk through it then, as through others.
 ///
 /// ```
 /// use formic_ecs::World;
@@ -50,21 +50,20 @@ const STRIDE_MAX: f32 = 2.0;
 pub struct Obstacle {
     size: f32,
     velocity: Vec2,
-    /// Where it was in the last tick.
+    /// The position in the last tick.
     place: Vec2,
 }
 
 impl Obstacle {
-    /// One of so many cells along a side, between a tenth and [`SIZE_MAX`]; other values are taken
-    /// for the nearest of these.
+    /// Creates an obstacle of `size` cells along a side, clamped to a tenth and [`SIZE_MAX`].
     #[must_use]
     pub const fn new(size: f32) -> Self {
-        // What is not a number is small as well.
+        // NaN becomes the minimum as well.
         let size = if size >= 0.1 { size.min(SIZE_MAX as f32) } else { 0.1 };
         Self { size, velocity: Vec2::ZERO, place: Vec2::NAN }
     }
 
-    /// How long a side is, in cells.
+    /// The length of a side, in cells.
     #[must_use]
     pub const fn size(&self) -> f32 {
         self.size
@@ -76,19 +75,19 @@ impl Obstacle {
         self.velocity
     }
 
-    /// Where it was in the last tick.
+    /// The position in the last tick.
     pub(crate) const fn place(&self) -> Vec2 {
         self.place
     }
 
     fn follow(&mut self, place: Vec2, seconds: f32) {
         let way = place - std::mem::replace(&mut self.place, place);
-        // False for what is not a number as well.
+        // False for NaN as well.
         let has_moved = seconds > 0.0 && way.length() <= STRIDE_MAX;
         self.velocity = if has_moved { way / seconds } else { Vec2::ZERO };
     }
 
-    /// The cells that it covers where it stands.
+    /// The cells that it covers at its position.
     fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
         let (place, reach) = (self.place, self.size * 0.5 - MARGIN);
         let ends = [place - reach, place + reach].map(Cell::nearest_to);
@@ -96,17 +95,18 @@ impl Obstacle {
         let rows = ends.into_iter().flat_map(|(low, high)| {
             (low.y..=high.y).flat_map(move |y| (low.x..=high.x).map(move |x| Cell::new(x, y)))
         });
-        // Beside the map the nearest cells are not those that are covered.
+        // Beside the map the nearest cells are not the covered ones.
         let is_covered =
             move |cell: &Cell| (cell.centre() - place).abs().max_element() < reach + 0.5;
         rows.filter(is_covered)
     }
 }
 
-/// What [`block_cells`] keeps from tick to tick: the cells that were open before obstacles stood there.
+/// The state of [`block_cells`], kept from tick to tick: the cells that were open before obstacles stood
+/// there.
 #[derive(Debug, Default)]
 pub struct BlockedCells {
-    /// In order.
+    /// Sorted.
     cells: Vec<Cell>,
     covered: Vec<Cell>,
 }
@@ -129,8 +129,8 @@ impl BlockedCells {
     }
 }
 
-/// The terrain for the first of the systems, which in a world without one says what inserts all that
-/// they need.
+/// The terrain as a parameter of the first of the systems. In a world without one, its error names the
+/// function that inserts all resources.
 #[derive(Debug)]
 pub struct TerrainMut<'a>(ResMut<'a, Terrain>);
 
@@ -152,13 +152,13 @@ impl SystemParam for TerrainMut<'_> {
     }
 }
 
-/// Makes the cells solid that obstacles stand on, and opens those that they have left.
+/// Makes the cells solid on which obstacles stand, and opens those that they have left.
 ///
-/// Cells that were solid before stay so. One that is dug under an obstacle is filled again, and open
-/// once it has left; one that is filled there is open as well then.
+/// Cells that were solid before stay solid. A cell that is dug under an obstacle is filled again, and
+/// opens when the obstacle leaves. So does a cell that is filled under an obstacle.
 ///
-/// The cells that it has filled are those of one terrain. Before another one is put in its place, with
-/// `World::insert_resource`, take the obstacles out and run this once more.
+/// The system remembers the cells that it filled on one terrain. Before another terrain replaces it, with
+/// `World::insert_resource`, remove the obstacles and run this once more.
 pub fn block_cells(
     mut obstacles: Query<(&Position, &mut Obstacle)>,
     TerrainMut(mut terrain): TerrainMut,

@@ -1,9 +1,8 @@
 //! Scenario files of the MovingAI benchmarks: starts, goals and optimal lengths.
 //!
-//! Two dialects exist, `version 1` with tabs and `version 1.0` with blanks. Each
-//! line is `bucket map width height start-x start-y goal-x goal-y length`, and
-//! since the map may be a path with blanks in it, the last seven fields are read
-//! from the right.
+//! There are two dialects, `version 1` with tabs and `version 1.0` with blanks. Each line is `bucket map
+//! width height start-x start-y goal-x goal-y length`. The map may be a path with blanks in it, so the
+//! last seven fields are read from the right.
 
 use std::path::Path;
 use std::str::FromStr;
@@ -15,21 +14,21 @@ use crate::load::{LoadError, LoadReason, lines, parse_number, read};
 /// One problem of a scenario file.
 #[derive(Clone, PartialEq, Debug)]
 pub struct Scenario {
-    /// The line of the file that it stands in, counted from one.
+    /// The line of the problem in the file, counted from one.
     pub line: usize,
     /// The file's own group of problems of similar length.
     pub bucket: u32,
     /// The map as the file names it, usually a path on its author's machine.
     pub map: String,
-    /// Columns of the map that the problem was made for.
+    /// The number of columns of the map of the problem.
     pub width: u16,
-    /// Rows of the map that the problem was made for.
+    /// The number of rows of the map of the problem.
     pub height: u16,
-    /// Where the path begins.
+    /// The start of the path.
     pub start: Cell,
-    /// Where the path ends.
+    /// The end of the path.
     pub goal: Cell,
-    /// The length of the best path in cell widths, rounded as the file has it.
+    /// The length of the best path in cell widths, rounded as in the file.
     pub length: f64,
 }
 
@@ -43,8 +42,7 @@ impl Scenario {
         Self::parse(&file, &bytes)
     }
 
-    /// Reads all problems of a scenario file in memory; `file` is the name for
-    /// errors. Empty lines are skipped.
+    /// Reads all problems of a scenario file in memory; `file` is its name in errors. Skips empty lines.
     ///
     /// ```
     /// use formic_nav::{Cell, Scenario};
@@ -55,7 +53,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError`] if the file is broken: with the line, and any [`LoadReason`] of scenarios.
+    /// Returns [`LoadError`] with the line if the file is broken, for any [`LoadReason`] of scenarios.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<Self>, LoadError> {
         let mut lines = lines(bytes);
         let first = lines.next().map(|(_, line)| line.trim_ascii());
@@ -70,7 +68,7 @@ impl Scenario {
             .collect()
     }
 
-    /// That this problem was made for a map of this size.
+    /// Checks that this problem was made for a map of this size.
     ///
     /// ```
     /// use formic_nav::{Grid, Scenario};
@@ -82,7 +80,7 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadReason::OtherMap`] if it is of another map, with its line in `file`.
+    /// Returns [`LoadReason::OtherMap`] with its line in `file` if the problem is for another map.
     pub fn check_size(&self, file: &str, grid: &Grid) -> Result<(), LoadError> {
         let (found, expected) = ((self.width, self.height), (grid.width(), grid.height()));
         if found == expected {
@@ -91,8 +89,8 @@ impl Scenario {
         Err(LoadError::at(file, self.line, LoadReason::OtherMap { found, expected }))
     }
 
-    /// Whether a length is the optimum that the file states, within its rounding:
-    /// 0.011, or a hundred-thousandth of the length where that is more.
+    /// Whether a length is the optimum that the file states, within its rounding: 0.011, or a
+    /// hundred-thousandth of the length if that is more.
     ///
     /// ```
     /// # use formic_nav::{Cell, Scenario};
@@ -134,7 +132,7 @@ fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, LoadReason> {
     Ok(scenario)
 }
 
-/// Cells inside of the map that the line names, and a length that can be one.
+/// Checks that the cells are inside the map that the line names, and that the length is possible.
 fn check_range(scenario: &Scenario) -> Result<(), LoadReason> {
     let is_outside = |cell: Cell| cell.x >= scenario.width || cell.y >= scenario.height;
     if is_outside(scenario.start) {
@@ -143,7 +141,7 @@ fn check_range(scenario: &Scenario) -> Result<(), LoadReason> {
     if is_outside(scenario.goal) {
         return Err(LoadReason::CellOutside { field: "goal" });
     }
-    // Parsing accepts "inf" and "nan", which no path is as long as.
+    // Parsing accepts "inf" and "nan", which are not lengths of paths.
     if !scenario.length.is_finite() || scenario.length < 0.0 {
         let text = scenario.length.to_string();
         return Err(LoadReason::Number { field: "length", text });
@@ -151,7 +149,7 @@ fn check_range(scenario: &Scenario) -> Result<(), LoadReason> {
     Ok(())
 }
 
-/// Takes the last field off a line.
+/// Removes the last field from a line, and returns it.
 fn take_last<T: FromStr>(rest: &mut &str, field: &'static str) -> Result<T, LoadReason> {
     let (before, text) =
         rest.rsplit_once(char::is_whitespace).ok_or(LoadReason::MissingField(field))?;

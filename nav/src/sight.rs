@@ -9,11 +9,11 @@ use crate::link::is_step;
 use crate::path::outcome::Path;
 use crate::terrain::Terrain;
 
-/// Whether an agent without a width can go straight from the centre of one cell to
-/// the centre of another: every cell that the line crosses is open, and where it
-/// runs through the corner between cells, the rule lets it.
+/// Whether an agent without a width can go straight from the centre of one cell to the centre of another:
+/// every cell that the line crosses is open, and the rule allows it to pass each corner between cells
+/// through which it runs.
 ///
-/// Exact, in integers: there is no tolerance to be caught by.
+/// The test is exact, in integers, without tolerances.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid, MoveRule, is_visible};
@@ -33,9 +33,9 @@ pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
 /// may be nearer to: what agents walk is held to [`is_free`] as well.
 pub(crate) const NEAR: u32 = 8;
 
-/// The greatest weight on the line between two cells, or `None` if it is blocked. With `near` above
-/// zero it must be as free beside a corner that it comes near as through it. What is behind the cell
-/// `at` does not count.
+/// The maximum weight on the line between two cells, or `None` if it is blocked. With `near` above zero
+/// the line must be as free beside a corner near it as through that corner. Cells before `at` on the line
+/// do not count.
 pub(crate) fn heaviest(
     grid: &Grid,
     rule: MoveRule,
@@ -88,14 +88,14 @@ pub(crate) fn heaviest(
 }
 
 impl Path {
-    /// The cells at which an agent on this path turns, from start to goal: the string of the path,
-    /// pulled tight from the start on. [`systems::follow`](crate::systems::follow) walks like this.
+    /// Computes the cells at which an agent on this path turns, from start to goal: the string of the
+    /// path, pulled tight from the start on. [`systems::follow`](crate::systems::follow) walks like this.
     ///
-    /// `turns` is emptied first. From each of them the next one can be seen
-    /// ([`is_visible`]) or a [`Link`](crate::Link) leads there, over no cell that is heavier than those of the path it
-    /// stands for. The way is never longer than the path, and much shorter where
-    /// that had to zigzag; the shortest one at any angle it need not be (A. Botea,
-    /// M. Müller and J. Schaeffer smooth paths like this, 2004).
+    /// `turns` is cleared first. From each turn the next one is visible ([`is_visible`]), or a
+    /// [`Link`](crate::Link) leads there, over no cell that is heavier than those of the path that it
+    /// replaces. The result is never longer than the path, and much shorter if that had to zigzag. It
+    /// need not be the shortest any-angle path (A. Botea, M. Müller and J. Schaeffer smooth paths like
+    /// this, 2004).
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathScratch, Terrain};
@@ -108,7 +108,7 @@ impl Path {
     /// # Ok::<(), formic_nav::GridSizeError>(())
     /// ```
     ///
-    /// Returns the length of that way in cell widths without links, 0 for a path of no cells.
+    /// Returns the length of the result in cell widths without links; 0 for a path of no cells.
     pub fn pull(&self, terrain: &Terrain, turns: &mut Vec<Cell>) -> f64 {
         let cells = self.cells();
         turns.clear();
@@ -125,9 +125,9 @@ impl Path {
     }
 }
 
-/// The place of the cell that an agent in the middle of the one at `from` walks straight to, before
-/// `end`: one that is far along the path and can be seen, over no ground that is heavier than that of
-/// the path.
+/// The index of the cell to which an agent in the centre of the one at `from` walks straight, before
+/// `end`: one that is far along the path and visible, over no ground that is heavier than that of the
+/// path.
 pub(crate) fn turn_after(cells: &[Cell], from: usize, end: usize, terrain: &Terrain) -> usize {
     let (grid, rule) = (terrain.grid(), terrain.rule());
     let is_straight = |place: usize| {
@@ -139,7 +139,7 @@ pub(crate) fn turn_after(cells: &[Cell], from: usize, end: usize, terrain: &Terr
             && line.is_some_and(|heaviest| Some(heaviest) <= lightest)
             && (rule.cuts_corners() || is_free(grid, ends.map(Point::centre), cells[from]))
     };
-    // Ever farther, and once that fails, ever less.
+    // The stride grows until the test fails, then shrinks.
     let (mut turn, mut stride, mut grows) = (from + 1, 1, true);
     while stride > 0 {
         let is_seen = turn + stride < end && is_straight(turn + stride);

@@ -13,14 +13,13 @@ use crate::terrain::Terrain;
 
 /// How long an agent rests between two walks.
 const PAUSE_SECONDS: f32 = 3.0;
-/// Where in a cell goals lie, from its north-western corner.
+/// The position of goals in their cell, from its north-western corner.
 const GOAL_OFFSETS: (f32, f32) = (0.2, 0.8);
 
-/// Makes an agent wander: it rests, walks to some place of its own region, and
-/// rests again, for ever.
+/// Makes an agent wander: it rests, walks to a random place in its region, and rests again, forever.
 ///
-/// Every wanderer has a random stream of its own, so where it goes depends
-/// neither on the other agents nor on the order in which they are visited.
+/// Every wanderer has a random stream of its own, so where it goes depends neither on the other agents
+/// nor on the order in which they are visited.
 ///
 /// ```
 /// use formic_ecs::RandomStream;
@@ -37,30 +36,28 @@ pub struct Wander {
 }
 
 impl Wander {
-    /// A wanderer that rests for three seconds between walks, and sets off for
-    /// the first time after a random part of that: a crowd that is spawned at
-    /// once shall not move, and search, all at once.
+    /// Creates a wanderer that rests for three seconds between walks. It first sets off after a random
+    /// part of that, so that agents spawned together do not all move and search together.
     #[must_use]
     pub fn new(stream: RandomStream) -> Self {
         Self::with_pause(stream, PAUSE_SECONDS)
     }
 
-    /// As [`Wander::new`], with a rest of `pause_seconds`.
+    /// Like [`Wander::new`], with a rest of `pause_seconds`.
     #[must_use]
     pub fn with_pause(mut stream: RandomStream, pause_seconds: f32) -> Self {
         let rest_seconds = stream.between(0.0, pause_seconds);
         Self { random_state: stream.state(), rest_seconds, pause_seconds }
     }
 
-    /// How long this agent goes on resting; it counts down while the agent has
-    /// nothing to do.
+    /// How long this agent goes on resting. It counts down while the request of the agent is at rest.
     #[must_use]
     pub const fn rest_seconds(&self) -> f32 {
         self.rest_seconds
     }
 
-    /// A place in the region of the agent, every cell of it as likely as any
-    /// other. `None` in a solid cell, which has no region.
+    /// Chooses a place in the region of the agent; all cells are equally likely. Returns `None` in a
+    /// solid cell, which has no region.
     fn choose(&mut self, terrain: &Terrain, position: Position) -> Option<Vec2> {
         let region = terrain.region(position.cell()?)?;
         let mut stream = RandomStream::new(self.random_state);
@@ -72,10 +69,9 @@ impl Wander {
     }
 }
 
-/// Lets wanderers rest, and then choose where to go next.
+/// Lets wanderers rest, and then choose their next goal.
 ///
-/// A goal that turns out to be unreachable is as good as reached: the agent rests
-/// and chooses another.
+/// An unreachable goal counts as reached: the agent rests and chooses another.
 pub fn wander(
     mut agents: Query<(&Position, &mut Wander, &mut PathRequest, Option<&ClassId>)>,
     terrain: Res<Terrain>,

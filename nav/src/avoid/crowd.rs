@@ -13,19 +13,19 @@ use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
 use crate::class::ClassId;
 
-/// Others are seen as far as this, in cells, where all are of one cell.
+/// How far others are seen, in cells, if all agents are of one cell.
 const SIGHT: u16 = 3;
-/// The distance that bodies keep from each other, in cells for each of the two: in a press
-/// the rules leave no velocity that is quite right, and bodies come as much too near.
+/// The distance that bodies keep from each other, in cells for each of the two. In a press the rules
+/// leave no velocity that meets all constraints, and bodies come too near by as much.
 const SKIN: f32 = 0.04;
-/// The most neighbours that count, the nearest ones.
+/// The maximum number of neighbours that count: the nearest ones.
 pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
-/// The most members of one cell that a body looks at. More than four bodies of the usual
-/// size have no room in one: only a press has more, and there these are near enough.
+/// The maximum number of members of one cell that a body looks at. No more than four bodies of the usual
+/// size have room in a cell. Only a press has more, and there these are near enough.
 const LOOKED_AT_MAX: usize = 16;
-/// Where no more members of a strip are in sight, all are looked at, without a look at cells.
+/// If no more members of a strip than this are in sight, all are looked at, without a look at cells.
 const SPARSE_MAX: usize = 32;
-/// A cell is divided by so many along each side, to sort its members.
+/// The number of parts along each side of a cell, by which its members are sorted.
 const PARTS: f32 = 4.0;
 
 /// A body at the beginning of the tick.
@@ -34,24 +34,24 @@ pub(crate) struct Member {
     pub(crate) entity: Entity,
     pub(crate) position: Vec2,
     pub(crate) velocity: Vec2,
-    /// Of the body, without what its class adds.
+    /// The radius of the body, without what its class adds.
     pub(crate) radius: f32,
-    /// From the middle of its cell to the middle of all that it covers, along an axis.
+    /// The distance from the centre of its cell to that of the square that it covers, along an axis.
     pub(crate) half_span: f32,
     pub(crate) class: ClassId,
     pub(crate) speed: f32,
     /// The velocity that it would like to have.
     pub(crate) wish: Vec2,
-    /// Where it goes, or came to last.
+    /// The current goal, or the last one reached.
     pub(crate) goal: Vec2,
-    /// Whether it has got no nearer to its goal for a while.
+    /// Whether it has come no nearer to its goal for a while.
     pub(crate) is_blocked: bool,
     pub(crate) is_squeezing: bool,
     /// Whether it was at rest at its goal before, and goes back there.
     pub(crate) goes_back: bool,
-    /// Whether it has been taken away from where it came to rest.
+    /// Whether it was moved away from where it came to rest.
     pub(crate) is_away: bool,
-    /// Whether it gives way to none.
+    /// Whether it gives way to no other.
     pub(crate) is_obstacle: bool,
 }
 
@@ -60,19 +60,19 @@ impl Member {
         self.wish == Vec2::ZERO
     }
 
-    /// Whether those around it have to look at more than its disc.
+    /// Whether others nearby have to look at more than its disc.
     pub(crate) fn is_special(&self) -> bool {
         self.is_at_rest() || self.is_squeezing
     }
 
-    /// As others see it.
+    /// The body as others see it.
     pub(crate) fn disc(&self) -> Disc {
         let radius = self.radius + self.half_span + SKIN;
         Disc { position: self.position + self.half_span, velocity: self.velocity, radius }
     }
 }
 
-/// What is looked at of each neighbour: a part of a [`Member`], for the sake of the cache.
+/// The part of a [`Member`] that is read for each neighbour, kept apart for the sake of the cache.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Seen {
     pub(crate) entity: Entity,
@@ -81,25 +81,25 @@ pub(crate) struct Seen {
     pub(crate) is_obstacle: bool,
 }
 
-/// All bodies, in an order that depends on their places and entities alone.
+/// All bodies, in an order that depends on their positions and entities alone.
 ///
-/// They are sorted by strip, which is a few rows, column, row, part of the cell and entity, so that
-/// those near each other lie near each other in memory, and those of a few columns of a strip one
-/// behind the other. Time goes with the number of bodies and rows, memory with the greatest index of
-/// a body as well, and neither with the size of the map.
+/// They are sorted by strip (a few rows), column, row, part of the cell and entity. So bodies near each
+/// other lie near each other in memory, and those of a few columns of a strip are consecutive. Time is
+/// proportional to the number of bodies and rows, memory also to the largest index of a body; neither
+/// depends on the size of the map.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
     members: Vec<Member>,
     seen: Vec<Seen>,
-    /// The cell of each member, that of its middle.
+    /// The cell of each member: that of its centre.
     cells: Vec<Cell>,
-    /// Its middle, apart from the rest: most that are looked at are too far away to count. A few
-    /// more at the end, so that four can be read from any place on.
+    /// The centre of each member, apart from the rest: most members that are looked at are too far away
+    /// to count. Padded at the end, so that four can be read from any index.
     xs: Vec<f32>,
     ys: Vec<f32>,
-    /// The place of each, by the index of its entity.
+    /// The index of each member, by the index of its entity.
     places: Vec<u32>,
-    /// As they were added.
+    /// The members as they were added.
     added: Vec<Member>,
     /// In the order of the members: numbers are quick to sort.
     ///
@@ -107,23 +107,23 @@ pub(crate) struct Crowd {
     ///   strip 16 | column 16 | row of the strip 2 | part of the cell 4 | place in `added` 26
     /// ```
     keys: Vec<u64>,
-    /// Where the members of each strip begin.
+    /// The index where the members of each strip begin.
     starts: Vec<u32>,
-    /// Where the members of the cell of each member end.
+    /// For each member, the index where the members of its cell end.
     ends: Vec<u32>,
     row_count: u16,
     /// How far others are seen, in cells.
     sight: u16,
 }
 
-/// The rows of a strip: one sees into the strips beside its own, and no farther.
+/// The rows of a strip, such that a body sees into the strips beside its own, and no farther.
 const STRIP_ROWS: u16 = SIGHT;
 
 const fn strip_of(cell: Cell) -> u16 {
     cell.y / STRIP_ROWS
 }
 
-/// Where those are that are outside of the map: behind all rows, where none sees them.
+/// The cell of bodies outside of the map: after all rows, where no body sees them.
 const OUTSIDE: Cell = Cell::new(u16::MAX, u16::MAX);
 
 /// See `Crowd::keys`.
@@ -137,7 +137,7 @@ fn cell_of(key: &u64) -> Cell {
 }
 
 impl Crowd {
-    /// Forgets all, for a map of so many rows.
+    /// Clears the crowd, for a map of `row_count` rows.
     pub(crate) fn begin(&mut self, row_count: u16) {
         (self.row_count, self.sight) = (row_count, SIGHT);
         self.added.clear();
@@ -146,7 +146,7 @@ impl Crowd {
 
     pub(crate) fn add(&mut self, member: Member) {
         let disc = member.disc();
-        // Two of the largest see each other from as far as two of one cell do.
+        // Two of the largest bodies see each other from as far as two bodies of one cell do.
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few cells")]
         let wider = (2.0 * disc.radius) as u16;
         self.sight = self.sight.max(SIGHT + wider);
@@ -161,7 +161,7 @@ impl Crowd {
         self.added.push(member);
     }
 
-    /// Puts all that were added in order.
+    /// Sorts all bodies that were added.
     pub(crate) fn sort(&mut self) {
         self.keys.sort_unstable();
         let member_at = |&key: &u64| &self.added[(key & PLACE_MASK) as usize];
@@ -186,7 +186,7 @@ impl Crowd {
         self.ys.extend(middles().map(|middle| middle.y).chain([f32::INFINITY; 3]));
         self.starts.clear();
         for (place, (cell, member)) in (0..).zip(self.cells.iter().zip(&self.members)) {
-            // Strips without members begin where the next one does.
+            // Strips without members begin where the next strip does.
             let strip = usize::from(strip_of(*cell).min(self.strip_count()));
             while self.starts.len() <= strip {
                 self.starts.push(place);
@@ -216,12 +216,12 @@ impl Crowd {
         self.row_count.div_ceil(STRIP_ROWS)
     }
 
-    /// The place among the members of an entity that was added as no obstacle.
+    /// The index among the members of an entity that was not added as an obstacle.
     pub(crate) fn place(&self, entity: Entity) -> usize {
         self.places[entity.index() as usize] as usize
     }
 
-    /// The members of the cell of a member; `at` is where those of a cell before it begin.
+    /// The members of the cell of a member. `at` is where those of this or an earlier cell begin.
     fn cell_of(&self, place: usize, mut at: usize) -> Range<usize> {
         while self.ends[at] as usize <= place {
             at = self.ends[at] as usize;
@@ -236,30 +236,31 @@ impl Crowd {
     }
 }
 
-/// The members in sight of one strip.
+/// The members of one strip that are in sight.
 #[derive(Clone, Debug)]
 pub(crate) struct Window {
     strip: u16,
     members: Range<usize>,
-    /// Where those of the strip end.
+    /// The index where the members of the strip end.
     end: usize,
 }
 
-/// Looks around from one member after the other, in their order: the windows move on with it.
+/// Finds the neighbours of one member after the other, in their order. Its windows move on with the
+/// member.
 #[derive(Debug)]
 pub(crate) struct Lookout<'a> {
     crowd: &'a Crowd,
-    /// The strip and the column that the windows are around.
+    /// The strip and the column around which the windows lie.
     strip: u16,
     column: u16,
-    /// The own strip, those beside it, and so on.
+    /// The windows of the own strip, of those beside it, and so on.
     windows: &'a mut Vec<Window>,
-    /// Memory for how far those are away that are looked at.
+    /// Memory for the squared distances of the members that are looked at.
     squares: [[f32; 4]; SPARSE_MAX / 4],
 }
 
 impl<'a> Lookout<'a> {
-    /// One that uses the memory of `windows`.
+    /// Creates a lookout that uses the memory of `windows`.
     pub(crate) fn new(crowd: &'a Crowd, windows: &'a mut Vec<Window>) -> Self {
         windows.clear();
         Self {
@@ -271,11 +272,11 @@ impl<'a> Lookout<'a> {
         }
     }
 
-    /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of
-    /// equals by their order.
+    /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of equals by
+    /// their order.
     ///
-    /// In a press those are the nearest of the ones that are looked at: in each cell
-    /// [`LOOKED_AT_MAX`], those whose place in it is most like the place of the member in its own.
+    /// In a press those are the nearest of the ones that are looked at: in each cell [`LOOKED_AT_MAX`],
+    /// those whose rank in it is closest to the rank of the member in its own.
     pub(crate) fn neighbours(&mut self, place: usize) -> impl Iterator<Item = usize> {
         let crowd = self.crowd;
         self.move_to(crowd.cells[place]);
@@ -295,7 +296,8 @@ impl<'a> Lookout<'a> {
                 found.look_at(members.clone());
                 continue;
             }
-            // The own cell first, for then what is behind the nearest ones needs no look.
+            // The own cell first: members farther away than the nearest ones found need no look
+            // afterwards.
             if *strip == self.strip {
                 own_cell = crowd.cell_of(place, members.start);
                 if own_cell.len() > LOOKED_AT_MAX {
@@ -351,36 +353,35 @@ impl<'a> Lookout<'a> {
     }
 }
 
-/// How far a coordinate is from so many rows or columns of cells.
+/// The distance of a coordinate from a range of rows or columns of cells.
 fn gap(at: f32, first: u16, count: u16) -> f32 {
     let (low, high) = (f32::from(first), f32::from(first + count));
-    // Without `max`, which looks at what is no number first.
+    // Without `max`, which tests for NaN first.
     let greater = |a: f32, b: f32| if a > b { a } else { b };
     greater(greater(low - at, at - high), 0.0)
 }
 
-/// The part of its cell that a position is in, in an order in which those that follow each
-/// other are near.
+/// The part of its cell that a position is in. Consecutive parts are near each other.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "of a few parts")]
 fn part(cell: Cell, position: Vec2) -> u8 {
-    // Where no cell is a position may be any number of cells away.
+    // Outside of all cells, a position may be any number of cells away.
     let along = |value: f32, cell: u16| ((value - f32::from(cell)) * PARTS).min(PARTS - 1.0) as u8;
     let (x, y) = (along(position.x, cell.x), along(position.y, cell.y));
     (y * PARTS as u8 + if y % 2 == 0 { x } else { PARTS as u8 - 1 - x }) & 15
 }
 
-/// The nearest of the members that were looked at around one.
+/// The nearest of the members that were looked at around one member.
 struct Nearest<'a> {
     crowd: &'a Crowd,
     position: Vec2,
     place: usize,
-    /// By their [`key`], in order. Behind the last are those of what is out of sight.
+    /// Sorted by [`key`]. Entries after the last one found stand for members out of sight.
     entries: [f64; NEIGHBOUR_COUNT_MAX],
     squares: &'a mut [[f32; 4]; SPARSE_MAX / 4],
 }
 
-/// A distance squared, and a place, which is of less weight. Floats from zero on are in the order
-/// of their bits, and the least and greatest of two are an instruction each.
+/// A key of a squared distance and, with less weight, an index. Floats from zero on have the order of
+/// their bits, and the minimum and maximum of two are one instruction each.
 fn key(distance: f32, place: u32) -> f64 {
     f64::from_bits(u64::from(distance.to_bits()) << 32 | u64::from(place))
 }
@@ -405,14 +406,15 @@ impl Nearest<'_> {
         self.look_at(first..cell.end.min(first + LOOKED_AT_MAX));
     }
 
-    /// Looks at all of these but the one in the middle, no more than [`SPARSE_MAX`].
+    /// Looks at all of these members, at most [`SPARSE_MAX`], except the one in the middle.
     ///
-    /// Four at a time, and without a branch on each that is too far away, which cannot be foreseen.
+    /// It handles four at a time, without a branch for each that is too far away, which would be
+    /// unpredictable.
     #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
     fn look_at(&mut self, places: Range<usize>) {
         let (x, y) = (Vec4::splat(self.position.x), Vec4::splat(self.position.y));
         let reach = Vec4::splat(self.reach());
-        // A bit for each that is near enough to count.
+        // A bit for each member that is near enough to count.
         let mut near = 0_u32;
         let firsts = places.clone().step_by(4);
         for ((four, first), squares) in (0..).zip(firsts).zip(self.squares.iter_mut()) {
@@ -424,7 +426,7 @@ impl Nearest<'_> {
         }
         near &= u32::MAX.checked_shr((SPARSE_MAX - places.len()) as u32).unwrap_or(0);
         near &= !1_u32.checked_shl(self.place.wrapping_sub(places.start) as u32).unwrap_or(0);
-        // In registers.
+        // A copy, to keep it in registers.
         let mut entries = self.entries;
         while near != 0 {
             let at = near.trailing_zeros();
@@ -436,7 +438,7 @@ impl Nearest<'_> {
     }
 }
 
-/// Puts an entry where it belongs, and drops the last.
+/// Inserts an entry in order, and drops the last.
 fn insert(entries: &mut [f64; NEIGHBOUR_COUNT_MAX], entry: f64) {
     let least = |a: f64, b: f64| if a < b { a } else { b };
     let greatest = |a: f64, b: f64| if a > b { a } else { b };

@@ -1,4 +1,4 @@
-//! All flow fields of a world, each by its number.
+//! The flow fields of a world, each with an id.
 
 use std::num::NonZeroU32;
 
@@ -11,10 +11,10 @@ use crate::class::ClassId;
 use crate::flow::FlowField;
 use crate::terrain::Terrain;
 
-/// A flow field of [`FlowFields`].
+/// The id of a flow field in [`FlowFields`].
 ///
-/// Slots are used again, generations make the difference: the id of a field that was
-/// removed names nothing ever after.
+/// Slots are reused, and generations tell their fields apart: the id of a removed field never names
+/// another one.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Pod, Zeroable, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(C)]
@@ -23,8 +23,7 @@ pub struct FlowId {
     generation: u32,
 }
 
-/// The flow fields that agents follow, and how much work a tick may put into them. A
-/// resource.
+/// The flow fields that agents follow, and the work that a tick may spend on them. A resource.
 ///
 /// ```
 /// use formic_nav::{Cell, FlowFields, Grid, MoveRule, Terrain};
@@ -43,12 +42,12 @@ pub struct FlowFields {
     free: Vec<u32>,
     /// The slot that is served first in the next tick.
     first: usize,
-    /// Cells that may be worked out in a tick, in all fields together.
+    /// The number of cells that may be computed in a tick, in all fields together.
     ///
-    /// Agents whose way is not known yet wait; those whose way an edit has made uncertain walk on
-    /// as before while it is worked out. Fields are served in turns, each as far as
-    /// its agents need it: a tick begins behind the field with which the one before has
-    /// ended. To forget what an edit has made wrong is part of this.
+    /// Agents whose path is not known yet wait. Agents whose path an edit has made uncertain walk on as
+    /// before while it is computed. Fields are served in turns, each as far as its agents need it; a tick
+    /// begins after the field with which the previous one ended. Forgetting what an edit has made wrong
+    /// counts as well.
     pub expansions_per_tick: u64,
 }
 
@@ -59,19 +58,19 @@ struct Slot {
     class: ClassId,
     /// `None` if the slot is free.
     field: Option<FlowField>,
-    /// Cells of agents that have to wait.
+    /// The cells of agents that have to wait.
     wanted: Vec<Cell>,
 }
 
 impl Default for FlowFields {
-    /// No fields, and some three milliseconds of work a tick on one thread.
+    /// No fields, and some three milliseconds of work per tick on one thread.
     fn default() -> Self {
         Self { slots: Vec::new(), free: Vec::new(), first: 0, expansions_per_tick: 20_000 }
     }
 }
 
 impl FlowFields {
-    /// How they are saved with a game: each as far as it is worked out.
+    /// The format of the fields in a saved game: each as far as it is computed.
     pub const CODEC: Codec<Self> = Codec::custom(
         |fields, out| {
             put(out, fields.first as u64);
@@ -112,8 +111,8 @@ impl FlowFields {
         },
     );
 
-    /// Adds a field to the nearest of some goals, as by [`FlowField::new`]. Nothing of it
-    /// is worked out before agents need it.
+    /// Adds a field to the nearest of some goals, as by [`FlowField::new`]. Nothing of it is computed
+    /// before agents need it.
     ///
     /// # Panics
     /// Panics if there are 2^32 fields already.
@@ -121,7 +120,7 @@ impl FlowFields {
         self.add_for(ClassId::default(), terrain, goals)
     }
 
-    /// Adds a field for a class of agents, which those that follow it should be of.
+    /// Adds a field for a class of agents. The agents that follow it should be of that class.
     ///
     /// # Panics
     /// Panics if the terrain has no such class, or if there are 2^32 fields already.
@@ -138,7 +137,7 @@ impl FlowFields {
         FlowId { slot: number, generation: generation.get() }
     }
 
-    /// Removes a field. False if it is no more. Its agents stand still.
+    /// Removes a field. Its agents stand still. Returns false if it no longer exists.
     pub fn remove(&mut self, id: FlowId) -> bool {
         if self.get(id).is_none() {
             return false;
@@ -153,14 +152,14 @@ impl FlowFields {
         true
     }
 
-    /// A field, or `None` if it is no more.
+    /// Returns a field, or `None` if it no longer exists.
     #[must_use]
     pub fn get(&self, id: FlowId) -> Option<&FlowField> {
         let slot = self.slots.get(id.slot as usize)?;
         slot.field.as_ref().filter(|_| slot.generation.get() == id.generation)
     }
 
-    /// A field to change, or `None` if it is no more: [`FlowField::restart`] gives it
+    /// Returns a field for changes, or `None` if it no longer exists: [`FlowField::restart`] gives it
     /// other goals.
     pub fn get_mut(&mut self, id: FlowId) -> Option<&mut FlowField> {
         let slot = self.slots.get_mut(id.slot as usize)?;
@@ -179,7 +178,7 @@ impl FlowFields {
         }
     }
 
-    /// A field, and the terrain of the agents that it is for.
+    /// Returns a field, and the terrain of the agents that it is for.
     pub(crate) fn get_on<'a>(
         &'a self,
         id: FlowId,
@@ -195,7 +194,7 @@ impl FlowFields {
         }
     }
 
-    /// Works the fields out as far as agents want it, within the budget.
+    /// Computes the fields as far as agents want, within the budget.
     pub(crate) fn serve(&mut self, terrain: &Terrain) {
         let mut left = self.expansions_per_tick;
         let count = self.slots.len();
@@ -206,8 +205,8 @@ impl FlowFields {
             let number = (self.first + turn) % count;
             let slot = &mut self.slots[number];
             let Some(field) = &mut slot.field else { continue };
-            // A wave is the same in whatever order its cells are asked for, be it
-            // halted or not: it goes on until the last of them is final.
+            // A wave is the same for any order in which its cells are asked for, halted or not: it goes
+            // on until the last of them is final.
             for &cell in &slot.wanted {
                 left -= field.settle_within(terrain.for_agents(slot.class), cell, left);
             }

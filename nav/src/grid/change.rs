@@ -1,4 +1,4 @@
-//! The changes of a grid, and their times.
+//! The changes of a grid, and their versions.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
 use formic_ecs::HashState;
@@ -11,14 +11,14 @@ use crate::bytes::{Saved, get, get_cell, get_count, put, put_cell, take};
 use crate::cell::Cell;
 use crate::cost::Weight;
 
-/// How many changes a grid remembers.
+/// The number of changes that a grid remembers.
 pub const CHANGES_MAX: usize = 4096;
 
-/// The number of changes a grid has seen, and a hash of what it was and of all of them.
+/// The version of a grid: the number of its changes, and a hash of its origin and of all changes.
 ///
-/// Two grids have equal versions if they began alike and have seen the same changes, and
-/// not otherwise, save for one chance in 2^63: code that derived something from one
-/// grid notices that it is shown another. Of versions of one grid the later is greater.
+/// Two grids have equal versions if and only if they began alike and have seen the same changes, except
+/// for one chance in 2^63. So code that derived something from one grid notices when it is given another.
+/// Of two versions of one grid, the later is greater.
 ///
 /// ```
 /// use formic_nav::{Cell, Grid};
@@ -51,7 +51,7 @@ impl GridVersion {
         self.count
     }
 
-    /// How it is saved with a game, beside what was derived from a grid.
+    /// The format of a version in a saved game, beside what was derived from a grid.
     pub const CODEC: Codec<Self> = Codec::custom(
         |version, out| {
             version.write(out);
@@ -69,9 +69,9 @@ impl GridVersion {
         Ok(Self { count: get(bytes)?, history: get(bytes)? })
     }
 
-    /// The version after something that this number tells happened, which is no change.
+    /// The version after an event, described by this number, that is not a change.
     fn told(self, number: u64) -> Self {
-        // The odd constant is 2^64 divided by the golden ratio; zero is kept for nothing.
+        // The odd constant is 2^64 divided by the golden ratio. Zero is reserved for no grid.
         let mixed = (self.history ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         Self { history: (mixed ^ mixed >> 32).wrapping_add(number) | 1, ..self }
     }
@@ -87,38 +87,38 @@ impl fmt::Display for GridVersion {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub struct Change {
-    /// The version of the grid once the change was made.
+    /// The version of the grid after the change.
     pub version: GridVersion,
     /// The cell that changed.
     pub cell: Cell,
-    /// What happened to it.
+    /// The kind of the change.
     pub kind: ChangeKind,
 }
 
-/// What happened to a cell.
+/// The kind of a change.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
 pub enum ChangeKind {
-    /// It was solid and is open now.
+    /// The cell was solid and is open now.
     Dug,
-    /// It was open and is solid now.
+    /// The cell was open and is solid now.
     Filled,
-    /// Its weight changed.
+    /// The weight of the cell changed.
     Weighed,
 }
 
-/// The last [`CHANGES_MAX`] changes, of versions without a gap.
+/// The last [`CHANGES_MAX`] changes, with consecutive versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeLog {
     changes: VecDeque<Change>,
-    /// The version before the oldest change that is remembered.
+    /// The version before the oldest remembered change.
     base: GridVersion,
     version: GridVersion,
 }
 
 impl ChangeLog {
-    /// The version before the oldest change, and of each its history, cell and kind.
+    /// Writes the version before the oldest change, and for each change its history, cell and kind.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         self.base.write(out);
         put(out, self.changes.len() as u64);
@@ -151,8 +151,7 @@ impl ChangeLog {
         self.version
     }
 
-    /// Gives the grid another history, by numbers that tell what it is, and forgets the
-    /// changes before.
+    /// Starts another history, given by numbers that describe the grid, and forgets the changes before.
     pub(crate) fn begin(&mut self, numbers: impl IntoIterator<Item = u64>) {
         self.changes.clear();
         self.version = numbers.into_iter().fold(self.version, GridVersion::told);
@@ -172,8 +171,8 @@ impl ChangeLog {
         self.changes.push_back(Change { version: self.version, cell, kind });
     }
 
-    /// The changes after `version`, oldest first, or `None` if some of them are
-    /// forgotten already, or the version is of another history.
+    /// The changes after `version`, oldest first. `None` if some of them are forgotten already, or if the
+    /// version is of another history.
     pub(crate) fn since(&self, version: GridVersion) -> Option<impl Iterator<Item = Change> + '_> {
         let missed = usize::try_from(self.version.count.checked_sub(version.count)?).ok()?;
         let known = self.changes.len().checked_sub(missed)?;

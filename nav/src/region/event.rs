@@ -1,4 +1,4 @@
-//! The events of regions, for users that keep something per region.
+//! The events of regions, for code that keeps data per region.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::HashState;
@@ -10,14 +10,14 @@ use formic_ecs::CodecError;
 
 use crate::bytes::{Saved, get, get_count, get_u32, put, take};
 
-/// How many events wait to be drained before the oldest are forgotten.
+/// The maximum number of events that wait to be drained; older ones are dropped.
 pub const EVENTS_MAX: usize = 65_536;
 
-/// A region, by slot and generation.
+/// The id of a region: a slot and a generation.
 ///
-/// Slots are used again, generations make the difference: the id of a region
-/// that was merged away or removed names nothing ever after. Which ids an edit
-/// hands out is a function of the grid at the start and the edits since.
+/// Slots are reused, and generations tell their regions apart: the id of a region that was merged away or
+/// removed never names another one. The ids that an edit assigns are a function of the grid at the start
+/// and the edits since.
 #[derive(
     Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, NoUninit, CheckedBitPattern, HashState,
 )]
@@ -29,8 +29,7 @@ pub struct RegionId {
 }
 
 impl RegionId {
-    /// A small number that no other region has at the same time, to index arrays
-    /// or choose colours with.
+    /// A small number that no other region has at the same time, to index arrays or choose colours.
     #[must_use]
     pub const fn slot(self) -> usize {
         self.slot as usize
@@ -43,8 +42,8 @@ impl fmt::Display for RegionId {
     }
 }
 
-/// A change of the set of regions. Regions that merely grow or shrink by the
-/// edited cell make no event; their version moves on.
+/// A change of the set of regions. A region that only grows or shrinks by the edited cell causes no
+/// event; its version changes.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RegionEvent {
@@ -55,22 +54,22 @@ pub enum RegionEvent {
     },
     /// The last cell of a region was filled.
     Removed {
-        /// The region that is no more.
+        /// The region that no longer exists.
         region: RegionId,
     },
     /// A dug cell joined two regions.
     Merged {
-        /// The region that goes on, the one of more pieces, on maps of more than 1,024 cells along a side
-        /// of more groups of these, or of equals the one of more cells.
+        /// The region that remains: the one of more pieces (on maps of more than 1,024 cells along a
+        /// side, of more groups of these), or of equals the one of more cells.
         into: RegionId,
-        /// The region that is no more.
+        /// The region that no longer exists.
         from: RegionId,
         /// The cells that changed their region.
         cell_count: u32,
     },
-    /// A filled cell cut a piece off a region.
+    /// A filled cell cut a part off a region.
     Split {
-        /// The region that goes on.
+        /// The region that remains.
         from: RegionId,
         /// The new region.
         into: RegionId,
@@ -79,7 +78,7 @@ pub enum RegionEvent {
     },
 }
 
-/// The events not drained yet, the last [`EVENTS_MAX`] at most.
+/// The events that are not drained yet, at most the last [`EVENTS_MAX`].
 #[derive(Clone, Debug, Default)]
 pub(crate) struct EventLog {
     events: VecDeque<RegionEvent>,
@@ -100,7 +99,7 @@ impl RegionId {
 }
 
 impl EventLog {
-    /// Of each event its kind, two regions and a number, 0 where it has none.
+    /// Writes for each event its kind, two regions and a number, each 0 if it has none.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         put(out, self.lost_count);
         put(out, self.events.len() as u64);
