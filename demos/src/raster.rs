@@ -20,7 +20,7 @@ pub use embedded_graphics::primitives::Rectangle;
 pub use embedded_graphics::text::Alignment;
 pub use formic::inspect::Colour;
 
-/// How wide a letter of a text is, and how high, in pixels.
+/// The width and the height of a letter of text, in pixels.
 pub const LETTER: Size = FONT_10X20.character_size;
 
 /// A picture in memory, row by row from the top left.
@@ -32,7 +32,7 @@ pub const LETTER: Size = FONT_10X20.character_size;
 ///     y
 /// ```
 ///
-/// Shapes may reach over the edges: what lies outside is left out.
+/// Shapes may extend beyond the edges; the outside parts are not drawn.
 ///
 /// ```
 /// use formic_demos::raster::{Colour, Point, Raster, Rectangle, Size};
@@ -50,10 +50,10 @@ pub struct Raster {
 }
 
 impl Raster {
-    /// The most pixels along a side.
+    /// The maximum number of pixels along a side.
     pub const SIDE_MAX: u32 = 16_384;
 
-    /// A picture of one colour.
+    /// Creates a picture of one colour.
     ///
     /// # Panics
     /// Panics if a side is 0 or longer than [`Raster::SIDE_MAX`].
@@ -69,13 +69,13 @@ impl Raster {
         Self { size: Size::new(width, height), pixels }
     }
 
-    /// The number of columns and of rows.
+    /// Returns the number of columns and rows.
     #[must_use]
     pub fn size(&self) -> Size {
         self.size
     }
 
-    /// The colour of a pixel, or `None` outside of the picture.
+    /// Returns the colour of a pixel, or `None` outside the picture.
     #[must_use]
     pub fn get(&self, x: i32, y: i32) -> Option<Colour> {
         self.index(x, y).map(|index| Colour(self.pixels[index]))
@@ -92,7 +92,7 @@ impl Raster {
         let Ok(()) = self.fill_solid(&rectangle, rgb(colour));
     }
 
-    /// Draws lines from each point to the next; one point alone is a dot.
+    /// Draws lines from each point to the next; a single point is a dot.
     pub fn polyline(&mut self, points: &[Point], colour: Colour) {
         let style = PrimitiveStyle::with_stroke(rgb(colour), 1);
         let Ok(()) = match points {
@@ -115,8 +115,8 @@ impl Raster {
         let Ok(()) = Circle::with_center(centre, 2 * radius + 1).into_styled(style).draw(self);
     }
 
-    /// Writes a text whose left end, middle or right end is at a point, at half its height. What is
-    /// not ASCII is a question mark.
+    /// Writes a text whose left end, middle or right end is at a point, at half its height. Characters
+    /// outside ASCII become question marks.
     pub fn text(&mut self, at: Point, text: &str, alignment: Alignment, colour: Colour) {
         self.write(at, text, &FONT_10X20, alignment, colour);
     }
@@ -140,11 +140,11 @@ impl Raster {
         let Ok(_) = Text::with_text_style(text, at, style, place).draw(self);
     }
 
-    /// The bytes of a PNG file, the same for the same picture.
+    /// Encodes a PNG file; the same picture always gives the same bytes.
     ///
     /// # Panics
-    /// Panics if the encoder fails, which it does not: it writes to memory, and the sides were checked when
-    /// the picture was made.
+    /// Panics if the encoder fails, which cannot happen: it writes to memory, and the sides were checked
+    /// when the picture was created.
     #[must_use]
     pub fn png(&self) -> Vec<u8> {
         let mut bytes = Vec::new();

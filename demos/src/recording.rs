@@ -1,7 +1,6 @@
-//! Recordings: what a run started from, what was put into it, and its state hash every so many
-//! ticks.
+//! Recordings: the start of a run, its inputs, and its state hash at intervals.
 //!
-//! A recording is a text file, one JSON object in a line:
+//! A recording is a text file with one JSON object per line:
 //!
 //! ```text
 //!   {"formic_recording":3,"origin":{"program":"0.1.0","demo":"miners",
@@ -13,10 +12,10 @@
 //!   {"end":100,"sum":"b8350c6fd1e7924a"}
 //! ```
 //!
-//! The first line is the [`Header`]; it is one line in the file. A tick is counted when it has been
-//! lived; an input comes before the next one. The last hash is that of the end. A file without its
-//! last line was cut off, as by a program that was killed: what is on it can be replayed. Each line ends
-//! with the checksum of everything before that, so that a byte that was changed is noticed wherever it is
+//! The first line is the [`Header`]; it is a single line in the file. A tick is the number of finished
+//! ticks, so an input comes before the next one. The last hash is that of the end. A file without its
+//! last line was cut off, for example because the program was killed; its content can be replayed. Each
+//! line ends with the checksum of everything before it, so that a changed byte is detected anywhere
 //! ([`Seal`]).
 
 use std::fs::File;
@@ -35,33 +34,33 @@ use crate::simulation::Simulation;
 /// The format that is written, and the only one that is read.
 pub const FORMAT: u32 = 3;
 
-/// What a run started from.
+/// The start of a run.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// [`FORMAT`].
     pub formic_recording: u32,
-    /// What its world was built by.
+    /// The origin of its world.
     pub origin: Origin,
-    /// How many ticks lie between hashes.
+    /// The number of ticks between hashes.
     pub hash_every: u64,
 }
 
 /// A whole run, read from a file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Recording {
-    /// What it started from.
+    /// Its start.
     pub header: Header,
-    /// What was put in after how many ticks, in order.
+    /// The inputs in order, each with the number of ticks before it.
     pub inputs: Vec<(u64, String)>,
-    /// The state hash after how many ticks, in order; the first is that of the start, the last that
-    /// of the end.
+    /// The state hashes in order, each with the number of ticks before it; the first is that of the
+    /// start, the last that of the end.
     pub hashes: Vec<(u64, u64)>,
     /// Whether the run was recorded to its end.
     pub is_whole: bool,
 }
 
-/// One line behind the header.
+/// One line after the header.
 #[derive(Serialize, Deserialize)]
 #[serde(untagged, deny_unknown_fields)]
 enum Line {
@@ -71,18 +70,18 @@ enum Line {
 }
 
 impl Recording {
-    /// Reads a recording. Of one that was cut off, what is on it.
+    /// Parses a recording. If it was cut off, parses what there is.
     ///
     /// # Errors
-    /// Returns an error that names the line at which it stops being a recording.
+    /// Returns an error that names the first line that is not valid.
     pub fn parse(bytes: &[u8]) -> Result<Self, String> {
         let mut lines = bytes.split(|&byte| byte == b'\n');
         let mut seal = Seal::new();
         let header = header(lines.next().unwrap_or_default(), &mut seal)?;
         let mut recording =
             Self { header, inputs: Vec::new(), hashes: Vec::new(), is_whole: false };
-        // Whole lines end with a line break; what is behind the last one was being written when
-        // the power failed.
+        // Whole lines end with a line break; the rest after the last one was being written when the
+        // program or the machine stopped.
         let mut lines: Vec<&[u8]> = lines.collect();
         let rest = lines.pop();
         let has_rest = rest.is_none_or(|rest| !rest.is_empty());
@@ -123,7 +122,7 @@ impl Recording {
                 }
             }
         }
-        // A whole line and one byte behind it, which was the line break.
+        // A whole line followed by one byte, which was the line break.
         if let Some((_, line)) = rest.and_then(<[u8]>::split_last) {
             if seal.open(line).is_some() {
                 return Err(damaged(lines.len() + 2));
@@ -138,31 +137,31 @@ impl Recording {
     /// Reads a recording from a file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or is no recording.
+    /// Returns an error if the file cannot be read, or is not a recording.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = files::read(path)?;
         Self::parse(&bytes).map_err(|error| Failure::on_file("replay", path, error))
     }
 
-    /// How many ticks are on it. What was put in last was for a tick of its own.
+    /// Returns the number of recorded ticks. The last input was for one more tick.
     #[must_use]
     pub fn ticks(&self) -> u64 {
         let hashed = self.hashes.last().map_or(0, |&(tick, _)| tick);
         self.inputs.last().map_or(hashed, |&(tick, _)| hashed.max(tick.saturating_add(1)))
     }
 
-    /// Whether [`replay`](Self::replay) has anything to do after so many ticks.
+    /// Whether [`replay`](Self::replay) has anything to do after `tick` ticks.
     #[must_use]
     pub fn is_due(&self, tick: u64) -> bool {
         self.hashes.binary_search_by_key(&tick, |it| it.0).is_ok()
             || self.inputs.binary_search_by_key(&tick, |it| it.0).is_ok()
     }
 
-    /// Compares the state after so many ticks, and puts in what was put in then.
+    /// Compares the state after `tick` ticks, and applies the inputs recorded there.
     ///
     /// # Errors
-    /// Returns [`Failure::Check`] if the state is not the recorded one, [`Failure::Usage`] if the demo does not
-    /// understand what was put in.
+    /// Returns [`Failure::Check`] if the state differs from the recorded one, and [`Failure::Usage`] if
+    /// the demo does not understand an input.
     pub fn replay(&self, tick: u64, simulation: &mut dyn Simulation) -> Result<(), Failure> {
         if let Ok(place) = self.hashes.binary_search_by_key(&tick, |it| it.0) {
             self.compare(place, simulation.state_hash().value())?;
@@ -201,7 +200,7 @@ fn bad_line(line: usize) -> String {
 }
 
 fn header(line: &[u8], seal: &mut Seal) -> Result<Header, String> {
-    // A later format may have other fields: its number is looked at first.
+    // A later format may have other fields, so its number is checked first.
     let value = serde_json::from_slice::<serde_json::Value>(line).unwrap_or_default();
     files::check_format(&value["formic_recording"], FORMAT).ok_or("it is not a recording")??;
     let line = seal.open(line).ok_or_else(|| damaged(1))?;
@@ -213,14 +212,14 @@ fn header(line: &[u8], seal: &mut Seal) -> Result<Header, String> {
     Ok(header)
 }
 
-/// Sixteen digits, no more and no less, so that a file has one form.
+/// Parses exactly sixteen digits, so that each hash has only one form.
 fn parse_hash(text: &str) -> Option<u64> {
     let is_digit = |byte: u8| matches!(byte, b'0'..=b'9' | b'a'..=b'f');
     (text.len() == 16 && text.bytes().all(is_digit)).then_some(())?;
     u64::from_str_radix(text, 16).ok()
 }
 
-/// The checksum that runs through a recording.
+/// The running checksum of a recording.
 ///
 /// ```
 /// use formic_demos::recording::Seal;
@@ -236,19 +235,19 @@ pub struct Seal(StateHasher);
 impl Seal {
     const KEY: &[u8] = br#","sum":""#;
 
-    /// The checksum of a recording without any line yet.
+    /// Creates the checksum of a recording without any line.
     #[must_use]
     pub fn new() -> Self {
         Self::default()
     }
 
-    /// The sum of all before and of these bytes, which is part of what comes behind.
+    /// Returns the checksum of everything before and of these bytes; it becomes part of the later ones.
     fn sum(&mut self, front: &[u8]) -> String {
         self.0.write(front);
         format!("{:016x}", self.0.finish())
     }
 
-    /// The next line, a JSON object, with its checksum as the last key.
+    /// Returns the next line, a JSON object, with its checksum as the last key.
     #[must_use]
     pub fn close(&mut self, object: &str) -> String {
         let front = object.strip_suffix('}').unwrap_or(object);
@@ -256,7 +255,7 @@ impl Seal {
         format!("{front},\"sum\":\"{sum}\"}}")
     }
 
-    /// The next line without its checksum. None if that is not the line's.
+    /// Returns the next line without its checksum; `None` if the checksum does not match.
     #[must_use]
     pub fn open(&mut self, line: &[u8]) -> Option<Vec<u8>> {
         let (rest, end) = line.split_at_checked(line.len().checked_sub(18)?)?;
@@ -270,8 +269,8 @@ impl Seal {
     }
 }
 
-/// Writes a recording as the run goes on, line by line: what is there when the program is killed can
-/// be replayed.
+/// Writes a recording line by line during a run: if the program is killed, the lines so far can be
+/// replayed.
 #[derive(Debug)]
 pub struct Recorder {
     file: File,
@@ -282,7 +281,7 @@ pub struct Recorder {
 }
 
 impl Recorder {
-    /// Begins a recording. A file that is there is overwritten.
+    /// Begins a recording. An existing file is overwritten.
     ///
     /// # Errors
     /// Returns an error if it cannot be written.
@@ -302,19 +301,19 @@ impl Recorder {
 
     fn line(&mut self, line: &impl Serialize) -> Result<(), Failure> {
         let written = serde_json::to_string(line).map_err(io::Error::from).and_then(|line| {
-            // In one go, so that lines are whole.
+            // In one write, so that lines are whole.
             self.file.write_all((self.seal.close(&line) + "\n").as_bytes())
         });
         written.map_err(|error| Failure::on_file("write", &self.path, error))
     }
 
-    /// Whether the hash after so many ticks belongs on it.
+    /// Whether the recording gets a hash after `tick` ticks.
     #[must_use]
     pub const fn is_due(&self, tick: u64) -> bool {
         tick % self.hash_every == 0
     }
 
-    /// Notes the state hash after so many ticks, if it belongs on the recording.
+    /// Records the state hash after `tick` ticks, if one is due.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -327,7 +326,7 @@ impl Recorder {
         self.line(&Line::Hash { tick, hash: format!("{hash:016x}") })
     }
 
-    /// Notes what is put in after so many ticks.
+    /// Records an input after `tick` ticks.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -335,7 +334,7 @@ impl Recorder {
         self.line(&Line::Input { tick, input: input.to_owned() })
     }
 
-    /// Ends the recording after so many ticks.
+    /// Ends the recording after `tick` ticks.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -419,7 +418,7 @@ mod tests {
     #[test]
     fn every_changed_byte_is_noticed() {
         let whole = text(&[H0, r#"{"tick":1,"input":"dig"}"#, H2, r#"{"end":2}"#]);
-        // Of one that was killed as well.
+        // The same for a recording of a killed program.
         let killed = text(&[H0, r#"{"tick":1,"input":"dig"}"#, H2]);
         for recording in [whole, killed] {
             assert!(Recording::parse(&recording).is_ok());

@@ -12,22 +12,22 @@ use crate::plan::Plan;
 use crate::simulation::{Counter, Simulation};
 use crate::text::{counted, duration, grouped, rounded, write_json, write_line};
 
-/// How far a run has come.
+/// The progress of a run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Lived {
-    /// How many ticks the world has lived.
+    /// The number of ticks that the world has run.
     pub ticks: u64,
-    /// How many of them were lived before, by the run that saved the game.
+    /// The number of them that were run before the game was saved.
     pub from: u64,
-    /// How long they took, without what a recording takes.
+    /// The time they took, without the time for recording.
     pub elapsed: Duration,
-    /// Whether a person has played: the time is theirs, and says nothing of the program.
+    /// Whether a person has played: then the time depends on the person and not on the program.
     pub is_played: bool,
-    /// Whether the user has asked to stop before the end.
+    /// Whether the user has stopped the run before its end.
     pub is_interrupted: bool,
 }
 
-/// What a run found out.
+/// The results of a run.
 struct Report<'a> {
     plan: &'a Plan,
     simulation: &'a dyn Simulation,
@@ -37,8 +37,7 @@ struct Report<'a> {
     check: &'a str,
 }
 
-/// Asks a simulation that has lived so far about itself, and writes what it says in the form that the
-/// plan asks for.
+/// Collects the results of a simulation, and writes them in the form that the plan asks for.
 ///
 /// # Errors
 /// Returns [`Failure::Stdout`] if `out` cannot be written.
@@ -92,7 +91,7 @@ impl Report<'_> {
         self.explained.iter().try_for_each(|explained| write_explained(out, explained))
     }
 
-    /// The sentence above the columns.
+    /// Returns the sentence above the columns.
     fn headline(&self) -> String {
         let Plan { demo, setup, .. } = self.plan;
         let run = format!(
@@ -112,7 +111,7 @@ impl Report<'_> {
         format!("{run} in {elapsed} on {threads} ({each} ns per agent and tick)")
     }
 
-    /// The time of one tick of one agent; 0 for a run without ticks, and for one that was played.
+    /// Returns the time per tick and agent; 0 for a run without ticks, and for one that was played.
     fn ns_per_agent_tick(&self) -> f64 {
         if self.lived.is_played {
             return 0.0;
@@ -123,7 +122,7 @@ impl Report<'_> {
     }
 }
 
-/// A paragraph for each agent that was asked about.
+/// Writes a paragraph for each agent to be explained.
 fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()> {
     writeln!(out)?;
     if explained.earlier > 0 {
@@ -132,7 +131,7 @@ fn write_explained(out: &mut dyn Write, explained: &Explained) -> io::Result<()>
     explained.decisions.iter().try_for_each(|sentence| writeln!(out, "{sentence}"))
 }
 
-/// The object that `--json` prints; its keys come in this order.
+/// The object that `--json` prints; its keys are in this order.
 #[derive(Serialize)]
 struct Json<'a> {
     demo: &'static str,

@@ -1,4 +1,4 @@
-//! From a recording, or a saved game, back to a run: `--replay`, `--load`, and `demos verify`.
+//! Reruns of recordings and saved games: `--replay`, `--load`, and `demos verify`.
 
 use std::io::{self, Write};
 use std::path::Path;
@@ -16,10 +16,10 @@ use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::text::{counted, grouped};
 
-/// The run that is on a recording, on so many threads: what it is, and its world.
+/// Returns the plan and the world of a recorded run, on a number of threads.
 ///
 /// # Errors
-/// Returns an error if the demo, or one of its arguments or files, is not there any more.
+/// Returns an error if the demo, or one of its arguments or files, no longer exists.
 pub fn run_of(
     recording: Recording,
     path: &Path,
@@ -35,10 +35,10 @@ pub fn run_of(
     Ok((plan, simulation))
 }
 
-/// The world of a saved game as it was built.
+/// Builds the initial world of a saved game.
 ///
 /// # Errors
-/// Returns an error if the demo, or one of its arguments or files, is not there any more.
+/// Returns an error if the demo, or one of its arguments or files, no longer exists.
 pub fn build(
     game: &SavedGame,
     path: &Path,
@@ -50,8 +50,8 @@ pub fn build(
     demo.start(&origin.setup(game.header.ticks, threads), &matches)
 }
 
-/// The world of a saved game as it was when it was saved; beside it, in lines, what of the save did
-/// not fit.
+/// Builds the world of a saved game as it was when it was saved. Also returns lines about the parts of
+/// the save that did not fit.
 ///
 /// # Errors
 /// Returns the errors of [`build`], and an error if the save does not fit.
@@ -69,7 +69,7 @@ pub fn load(
 /// `demo --replay FILE`: the run of a recording with the results that this command line asks for.
 ///
 /// # Errors
-/// Returns the errors of [`run_of`], and an error if the command line asks for what the recording says.
+/// Returns the errors of [`run_of`], and an error if the command line sets what the recording determines.
 pub fn of_recording(
     command: &DemoCommand,
     path: &Path,
@@ -90,7 +90,7 @@ pub fn of_recording(
 /// `demo --load FILE`: the run of a saved game with the results that this command line asks for.
 ///
 /// # Errors
-/// Returns the errors of [`load`], and an error if the command line asks for what the save says.
+/// Returns the errors of [`load`], and an error if the command line sets what the save determines.
 pub fn of_save(command: &DemoCommand, path: &Path) -> Result<(Plan, Box<dyn Simulation>), Failure> {
     let game = SavedGame::read(path)?;
     let (header, run) = (&game.header, &command.run);
@@ -113,7 +113,8 @@ pub fn of_save(command: &DemoCommand, path: &Path) -> Result<(Plan, Box<dyn Simu
     Ok((plan, simulation))
 }
 
-/// Whether a file is of the demo of a command line that leaves to it what it says.
+/// Checks that a file belongs to the demo of a command line, and that the command line does not set what
+/// the file determines.
 fn check_own(
     command: &DemoCommand,
     origin: &Origin,
@@ -129,23 +130,23 @@ fn check_own(
     }
 }
 
-/// Says something on stderr; whether it can be told does not matter.
+/// Writes a message to stderr, ignoring errors.
 fn tell(command: &DemoCommand, text: &str) {
     if !command.run.results.quiet {
         drop(writeln!(io::stderr(), "demos: {text}"));
     }
 }
 
-/// What there is to say of a recording without an end.
+/// Returns the message about a recording without an end.
 fn cut_off(path: &Path, recording: &Recording) -> String {
     let ticks = grouped(recording.ticks());
     format!("{} was cut off, and ends with tick {ticks}", path.display())
 }
 
-/// `demos verify FILE`: lives the run of a recording again, and compares all its hashes.
+/// `demos verify FILE`: reruns a recording, and compares all its hashes.
 ///
 /// # Errors
-/// Returns [`Failure::Check`] with the first tick that differs; as [`run_of`] besides.
+/// Returns [`Failure::Check`] with the first tick that differs, and the errors of [`run_of`].
 pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Result<(), Failure> {
     let recording = Recording::read(path)?;
     let (hashes, ticks) = (recording.hashes.len(), recording.ticks());

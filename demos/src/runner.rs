@@ -1,4 +1,4 @@
-//! Runs any simulation by a plan: ticks, clock, check, picture, report.
+//! The runner of any simulation by a plan: ticks, clock, check, picture, report.
 
 use std::fs::File;
 use std::io::{self, BufWriter, Write};
@@ -18,13 +18,13 @@ use crate::simulation::Simulation;
 
 /// Runs `simulation` to the end of `plan` and writes the results to `out`.
 ///
-/// A failed check is reported last: the picture and the figures of a broken
-/// world are what one wants to see. So is an interruption.
+/// A failed check is reported last, because the picture and the figures of a broken world are useful. So
+/// is an interruption.
 ///
 /// # Errors
-/// Returns [`Failure::Check`] if the world is not as it must be at the end, or not as it was recorded;
-/// [`Failure::Usage`] if a file cannot be written, [`Failure::Stdout`] if
-/// the results cannot; [`Failure::Interrupted`] after Ctrl-C.
+/// Returns [`Failure::Check`] if the world fails its check at the end, or differs from the recording;
+/// [`Failure::Usage`] if a file cannot be written; [`Failure::Stdout`] if the results cannot be written;
+/// [`Failure::Interrupted`] after Ctrl-C.
 pub fn run(
     plan: &Plan,
     simulation: &mut dyn Simulation,
@@ -38,7 +38,7 @@ pub fn run(
         files::prove_writable(path)?;
     }
     if let Some(SaveAs { path, .. }) = &plan.save {
-        // What cannot be saved, or not there, is known before the run.
+        // A save that will fail is detected before the run.
         let failed = |what: String| Failure::on_file("save", path, what);
         SavedGame::prove_writable(path)?;
         simulation.save().map_err(failed)?;
@@ -74,7 +74,7 @@ pub fn run(
     }
 }
 
-/// Lets a person play, with every input on the recording.
+/// Lets a person play, and records every input.
 fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> {
     let start = Instant::now();
     let mut recorder = begin_recording(plan)?;
@@ -94,7 +94,7 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
     Ok(Lived { ticks, from: 0, elapsed, is_played: true, is_interrupted: false })
 }
 
-/// Lives all ticks of a plan, or as many as there is time for until Ctrl-C.
+/// Runs all ticks of a plan, or until Ctrl-C.
 ///
 /// # Errors
 /// Returns an error if the recording cannot be written, or does not match.
@@ -129,8 +129,8 @@ fn begin_recording(plan: &Plan) -> Result<Option<Recorder>, Failure> {
     plan.record.as_ref().map(|(path, header)| Recorder::begin(path, header)).transpose()
 }
 
-/// What is done between ticks while the run goes on: it is recorded, compared with a recording, and
-/// saved, and its hashes are written.
+/// The work between ticks of a run: recording it, comparing it with a recording, saving it, and writing
+/// its hashes.
 struct Notes<'a> {
     plan: &'a Plan,
     recorder: Option<Recorder>,
@@ -147,7 +147,7 @@ impl<'a> Notes<'a> {
         Ok(Self { plan, recorder: begin_recording(plan)?, hashes })
     }
 
-    /// Whether [`after`](Self::after) has anything to do: the clock need not be stopped otherwise.
+    /// Whether [`after`](Self::after) has anything to do; otherwise the clock need not be stopped.
     fn is_due(&self, tick: u64) -> bool {
         self.hashes.is_some()
             || self.recorder.as_ref().is_some_and(|recorder| recorder.is_due(tick))
@@ -191,7 +191,7 @@ impl<'a> Notes<'a> {
     }
 }
 
-/// Saves the game after so many ticks.
+/// Saves the game after `tick` ticks.
 fn save(plan: &Plan, to: &SaveAs, tick: u64, simulation: &dyn Simulation) -> Result<(), Failure> {
     let save = simulation.save().map_err(|error| Failure::on_file("save", &to.path, error))?;
     SavedGame { header: to.header(tick, plan.setup.ticks), save }.write(&to.path)

@@ -1,7 +1,7 @@
-//! Saved games of demos as files: the save, and the command line that its world was built by.
+//! Saved games of demos as files: the save, and the origin of its world.
 //!
-//! The file is that of a [`Save`], with its format number and its checksum over all bytes. Attached
-//! to it by the name `demo` is a JSON object, the [`Header`].
+//! The file is that of a [`Save`], with its format number and its checksum over all bytes. A JSON object,
+//! the [`Header`], is attached to it by the name `demo`.
 
 use std::path::Path;
 use std::{fmt, fs, io};
@@ -14,39 +14,39 @@ use crate::files;
 use crate::origin::Origin;
 use crate::setup::Setup;
 
-/// The form of the header that is written, and the only one that is read.
+/// The format of the header that is written, and the only one that is read.
 pub const FORMAT: u32 = 2;
 
 const HEADER: &str = "demo";
 
-/// The largest file that is read: far beyond the most agents of any demo.
+/// The largest file that is read: far beyond the maximum number of agents of any demo.
 const BYTES_MAX: u64 = 4 << 30;
 
-/// What the world of a saved game was built by.
+/// The header of a saved game.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 #[serde(deny_unknown_fields)]
 pub struct Header {
     /// [`FORMAT`].
     pub format: u32,
-    /// The same of its world.
+    /// The origin of its world.
     pub origin: Origin,
-    /// How many ticks were to be lived in all.
+    /// The total number of ticks of the run.
     pub ticks: u64,
-    /// How many of them were lived.
+    /// The number of ticks run so far.
     pub tick: u64,
 }
 
 /// A saved game with its header.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct SavedGame {
-    /// What the world was built by.
+    /// The header, with the origin of the world.
     pub header: Header,
-    /// What is to be loaded into such a world.
+    /// The save to be loaded into such a world.
     pub save: Save,
 }
 
 impl SavedGame {
-    /// The save with its header.
+    /// Returns the save with its header attached.
     fn with_header(&self) -> Result<Save, String> {
         let header = serde_json::to_vec(&self.header).map_err(|error| error.to_string())?;
         let mut save = self.save.clone();
@@ -54,14 +54,14 @@ impl SavedGame {
         Ok(save)
     }
 
-    /// A saved game from the bytes of one.
+    /// Parses a saved game.
     ///
     /// # Errors
-    /// Returns the reason if they are none.
+    /// Returns the reason if the bytes are not a saved game.
     pub fn from_bytes(bytes: &[u8]) -> Result<Self, String> {
         let save = Save::from_bytes(bytes).map_err(|error| error.to_string())?;
         let header = save.attached(HEADER).unwrap_or_default();
-        // A later form may have other fields: its number is looked at first.
+        // A later format may have other fields, so its number is checked first.
         let value = serde_json::from_slice::<serde_json::Value>(header).unwrap_or_default();
         files::check_format(&value["format"], FORMAT)
             .ok_or("it is the save of another program")??;
@@ -78,13 +78,13 @@ impl SavedGame {
     /// Reads a saved game from a file.
     ///
     /// # Errors
-    /// Returns an error if the file cannot be read, or is no saved game.
+    /// Returns an error if the file cannot be read, or is not a saved game.
     pub fn read(path: &Path) -> Result<Self, Failure> {
         let bytes = files::read_at_most(path, BYTES_MAX)?;
         Self::from_bytes(&bytes).map_err(|error| Failure::on_file("load", path, error))
     }
 
-    /// Makes sure that a saved game can be written there; what is there stays as it is.
+    /// Checks that a saved game can be written there, without changing an existing file.
     ///
     /// # Errors
     /// Returns an error if it cannot.
@@ -98,8 +98,8 @@ impl SavedGame {
         written.map_err(|error: io::Error| Failure::on_file("save", path, error))
     }
 
-    /// Writes the saved game to a file, whole or not at all: what was there before stays where it
-    /// cannot be written.
+    /// Writes the saved game to a file atomically: if it cannot be written, an existing file stays
+    /// unchanged.
     ///
     /// # Errors
     /// Returns an error if the file cannot be written.
@@ -127,7 +127,7 @@ mod tests {
         SavedGame { header, save: game.save().expect("it can be saved") }
     }
 
-    /// The save with another header.
+    /// Returns the save with another header.
     fn with_other_header(alter: impl FnOnce(&mut serde_json::Value)) -> Vec<u8> {
         let SavedGame { header, mut save } = saved();
         let mut value = serde_json::to_value(header).expect("plain values");

@@ -16,7 +16,7 @@ use crate::session::Live;
 
 /// The port without `--port`.
 pub const PORT_DEFAULT: u16 = 4747;
-/// How long a tick may go on after Ctrl-C.
+/// The maximum time that a tick may go on after Ctrl-C.
 const PATIENCE: Duration = Duration::from_millis(700);
 
 /// The arguments of `demos serve`.
@@ -36,10 +36,10 @@ pub struct ServeArguments {
     pub paused: bool,
 }
 
-/// Listens at a port of this machine; 0 for any that is free.
+/// Listens at a port of this machine; 0 for any free one.
 ///
 /// # Errors
-/// Returns [`Failure::Usage`] if the port cannot be had; it says what to do.
+/// Returns [`Failure::Usage`] if the port is not available; it says what to do.
 pub fn bind(port: u16) -> Result<Inspector, Failure> {
     Inspector::bind((Ipv4Addr::LOCALHOST, port)).map_err(|error| {
         Failure::Usage(match error.kind() {
@@ -56,8 +56,8 @@ pub fn bind(port: u16) -> Result<Inspector, Failure> {
 /// Runs `demos serve` until the server is stopped.
 ///
 /// # Errors
-/// Returns an error if the demo is unknown or does not like its numbers, the port is taken, or `out`
-/// cannot be written.
+/// Returns an error if the demo is unknown or rejects its numbers, the port is taken, or `out` cannot be
+/// written.
 pub fn run(
     arguments: &ServeArguments,
     demos: &'static [&'static Demo],
@@ -80,8 +80,8 @@ pub fn run(
     writeln!(out, "\nstopped").map_err(Failure::Stdout)
 }
 
-/// Ends the program soon after Ctrl-C, also while a world is built or in a tick that takes its time:
-/// nothing of a page is to be saved.
+/// Ends the program soon after Ctrl-C, even while a world is being built or in a long tick: a page has
+/// nothing to save.
 fn end_long_ticks() {
     let watch = || {
         while !interrupt::asked() {
@@ -92,6 +92,6 @@ fn end_long_ticks() {
         drop(writeln!(io::stdout(), "\nstopped"));
         std::process::exit(0);
     };
-    // Without the thread Ctrl-C waits for the end of the tick.
+    // Without the thread, Ctrl-C waits for the end of the tick.
     drop(thread::Builder::new().spawn(watch));
 }

@@ -1,4 +1,4 @@
-//! A demo as the page looks at it: what it shows of it, and how it opens another.
+//! A demo as the host of the page: what the page shows of it, and how it opens another.
 
 use std::collections::BTreeMap;
 use std::mem;
@@ -31,20 +31,21 @@ pub struct Live {
     opening: Option<Opening>,
 }
 
-/// A world that is built on a thread of its own: one of two million takes seconds, in which this one lives on.
+/// A world that is built on a thread of its own: one of two million agents takes seconds, during which
+/// the current one runs on.
 struct Opening {
     /// The body of the request that asked for it.
     wish: Vec<u8>,
     world: JoinHandle<Result<Live, Answer>>,
 }
 
-/// Answers by what opens a world, beside the one that it takes the place of.
+/// A function that opens a world for a request, given the setup of the current one.
 type Open<T> = fn(&'static [&'static Demo], &Setup, &T) -> Result<Live, Answer>;
 
-/// The recording that a world is held against.
+/// The recording with which a world is compared.
 struct Replay {
     recording: Recording,
-    /// How the world differs from it; nothing is compared any more then.
+    /// How the world differs from it; after that nothing is compared.
     fault: Option<String>,
 }
 
@@ -54,8 +55,8 @@ impl std::fmt::Debug for Live {
     }
 }
 
-/// A demo to be opened, with the numbers of its command line. A seed may be text: JSON in a page has
-/// no numbers of more than 53 bits.
+/// A demo to be opened, with the numbers of its command line. A seed may be text: JSON numbers in a page
+/// have at most 53 bits.
 #[derive(Deserialize)]
 struct Other {
     demo: String,
@@ -63,7 +64,7 @@ struct Other {
     numbers: Map<String, Value>,
 }
 
-/// A recording to be played: what is in its file.
+/// A recording to be played: the content of its file.
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
 struct Play {
@@ -71,10 +72,10 @@ struct Play {
 }
 
 impl Live {
-    /// Opens a demo, one of those that the page can choose from. It is at tick zero.
+    /// Opens one of the demos that the page can choose from, at tick zero.
     ///
     /// # Errors
-    /// Returns an error if the demo finds something wrong with its numbers.
+    /// Returns an error if the demo rejects its numbers.
     pub fn open(
         demos: &'static [&'static Demo],
         demo: &'static Demo,
@@ -101,7 +102,7 @@ impl Live {
         }
         let words = numbers.iter().map(|(name, text)| format!("--{name}={text}"));
         let words = std::iter::once(demo.name.to_owned()).chain(words);
-        // No argument but these: a page names no files.
+        // No other arguments: a page names no files.
         let command = Numbers::augment_args(Command::new(demo.name));
         let numbers = command.try_get_matches_from(words);
         let numbers = numbers.and_then(|matches| Numbers::from_arg_matches(&matches));
@@ -110,8 +111,8 @@ impl Live {
         Self::open(demos, demo, setup).map_err(|failure| Answer::error(400, &failure.to_string()))
     }
 
-    /// The answer to a request that opens another world, and whether it did. While that is built the
-    /// answer is 202: ask again.
+    /// Answers a request that opens another world, and returns whether it did. While the world is being
+    /// built, the answer is 202: ask again.
     fn answer_by<T>(&mut self, request: &Request<'_>, open: Open<T>) -> (Answer, bool)
     where
         T: DeserializeOwned + Send + 'static,
@@ -119,7 +120,7 @@ impl Live {
         match self.opened(request, open) {
             Ok(live) => {
                 let before = mem::replace(self, live);
-                // To drop two million agents takes longer than a slice.
+                // Dropping two million agents takes longer than a slice.
                 drop(thread::Builder::new().spawn(move || drop(before)));
                 (Answer::json(&Value::Object(self.describe())), true)
             }
@@ -174,7 +175,7 @@ impl Live {
             .map_err(|error| refused(error.to_string()))?;
         let origin = &recording.header.origin;
         let (demo, matches) = origin.read(demos).map_err(refused)?;
-        // One that is read may lie on another machine, and none is to be written.
+        // An input file may be on another machine, and no output file may be written.
         if let Some(name) = own_file(demo, &matches) {
             return Err(refused(format!(
                 "--{name} of the recording names a file; use demos verify"
@@ -189,7 +190,7 @@ impl Live {
         Ok(live)
     }
 
-    /// Holds the world against its recording, between two ticks.
+    /// Compares the world with its recording, between two ticks.
     fn compare(&mut self) {
         let schedule = self.simulation.engine().schedule();
         let (tick, is_between) = (schedule.tick(), !schedule.is_stepping());
@@ -204,7 +205,7 @@ impl Live {
         }
     }
 
-    /// What came of the comparison so far.
+    /// Returns the result of the comparison so far.
     fn replay_line(&self) -> Option<String> {
         let Replay { recording, fault } = self.replay.as_ref()?;
         if fault.is_some() {

@@ -9,8 +9,8 @@ use crate::failure::Failure;
 use crate::plan::Plan;
 use crate::{catalogue, diff, files, interrupt, proofs, resume, runner, serve};
 
-/// Runs the program on `arguments` (the first one is its own name), with
-/// results on stdout and at most one line of complaint on stderr.
+/// Runs the program on `arguments` (the first one is its own name), with results on stdout and at most
+/// one line of error on stderr.
 pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
     interrupt::listen();
     // Not locked: the thread that ends a long tick after Ctrl-C writes as well.
@@ -19,8 +19,7 @@ pub fn main_with(arguments: impl IntoIterator<Item = OsString>) -> ExitCode {
         Ok(()) => ExitCode::SUCCESS,
         Err(failure) => {
             if !failure.is_silent() {
-                // With stderr closed as well there is no one left to tell;
-                // `eprintln!` would panic.
+                // If stderr is closed as well, the error cannot be shown; `eprintln!` would panic.
                 drop(writeln!(io::stderr(), "demos: {failure}"));
             }
             ExitCode::from(failure.exit_code())
@@ -48,18 +47,18 @@ pub fn run(
         Request::Tool(Tool::Path(arguments)) => proofs::path::run(&arguments, out),
         Request::Tool(Tool::Regions(arguments)) => proofs::regions::run(&arguments, out),
     };
-    // The failure of the run says more than that of the flush.
+    // The failure of the run is more useful than that of the flush.
     done.and(out.flush().map_err(Failure::Stdout))
 }
 
-/// What a stranger sees first: the dungeon as it comes, a picture of it, and
-/// where to go from there.
+/// Runs the introduction for new users: the dungeon with its defaults, a picture of it, and suggestions
+/// for what to try next.
 fn run_first(out: &mut dyn Write) -> Result<(), Failure> {
     let name = catalogue::FIRST.name;
     let Request::Demo(mut command) = cli::parse(["demos", name].map(OsString::from))? else {
         return Err(Failure::Usage(format!("{name} is no demo")));
     };
-    // A first run without a place for pictures shows all the rest.
+    // A first run without a place for pictures shows everything else.
     let picture = files::picture_path(command.demo.name);
     command.run.results.png = picture.as_ref().ok().cloned();
     run_demo(&command, out)?;

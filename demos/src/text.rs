@@ -1,4 +1,4 @@
-//! Numbers and times as people read them.
+//! Numbers and times as text for people.
 
 use std::io::{self, Write};
 use std::time::Duration;
@@ -8,30 +8,30 @@ pub use formic::inspect::grouped;
 use formic_ecs::Entity;
 use serde::Serialize;
 
-/// One of "workers" is a "worker".
+/// Returns the singular of a noun: "worker" for "workers".
 #[must_use]
 pub fn singular(noun: &str) -> &str {
     noun.strip_suffix('s').unwrap_or(noun)
 }
 
-/// So many things of a noun in the plural: "1 worker", "2,000 workers".
+/// Formats a count with a plural noun: "1 worker", "2,000 workers".
 #[must_use]
 pub fn counted(count: u64, plural: &str) -> String {
     format!("{} {}", grouped(count), if count == 1 { singular(plural) } else { plural })
 }
 
-/// A "worker" is called "Worker".
+/// Capitalises a noun: "Worker" for "worker".
 pub(crate) fn capital(noun: &str) -> String {
     let mut letters = noun.chars();
     letters.next().map_or(String::new(), |first| first.to_uppercase().chain(letters).collect())
 }
 
-/// What an entity is called, as in the log of decisions: `Worker#12`.
+/// Returns the name of an entity, as in the decision log: `Worker#12`.
 pub(crate) fn called(view: &dyn View, entity: Entity) -> String {
     format!("{}#{}", capital(view.noun(entity).unwrap_or("entity")), entity.index())
 }
 
-/// A time in the unit that leaves a readable number: `0.84 ms`, `12.3 s`.
+/// Formats a time in the unit that gives a readable number: `0.84 ms`, `12.3 s`.
 #[must_use]
 pub fn duration(time: Duration) -> String {
     let seconds = time.as_secs_f64();
@@ -44,18 +44,18 @@ pub fn duration(time: Duration) -> String {
     }
 }
 
-/// A line of a summary: a label, and its text in the second column.
+/// Writes a line of a summary: a label, and its text in the second column.
 pub(crate) fn write_line(out: &mut dyn Write, label: &str, text: &str) -> io::Result<()> {
     writeln!(out, "  {label:<12}{text}")
 }
 
-/// One JSON value, in a line.
+/// Writes one JSON value, in a line.
 pub(crate) fn write_json(out: &mut dyn Write, value: &impl Serialize) -> io::Result<()> {
     let text = serde_json::to_string(value)?;
     writeln!(out, "{text}")
 }
 
-/// Three decimals say all that a clock can.
+/// Rounds to three decimals, the useful precision of a clock.
 pub(crate) fn rounded(number: f64) -> f64 {
     (number * 1e3).round() / 1e3
 }

@@ -1,4 +1,4 @@
-//! Agents of `nav` as the demos look after them: a watch over every one, and what it has ahead.
+//! Agents of `nav` in the demos: checks of their movement, and descriptions of what they do.
 
 #[cfg(test)]
 mod tests;
@@ -14,7 +14,7 @@ use glam::Vec2;
 use crate::engine::Engine;
 use crate::text::counted;
 
-/// What an agent looked like a tick ago, and what it did wrong so far.
+/// The state of an agent a tick ago, and counts of what it did wrong.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
 #[component(name = "formic_demos::dungeon::watch::Watch")] // As it is called in saved games.
 #[repr(C)]
@@ -28,7 +28,7 @@ pub struct Watch {
 }
 
 impl Watch {
-    /// A watch over an agent that is spawned here.
+    /// Creates the record of an agent that is spawned here.
     #[must_use]
     pub fn new(position: Vec2) -> Self {
         Self { position, pushed_out: 0, ticks_in_rock: 0, illegal_moves: 0 }
@@ -37,9 +37,9 @@ impl Watch {
 
 /// Compares where every agent stands with where it stood.
 ///
-/// An agent walks less than half a cell in a tick, and so along one straight line or around the middle
-/// of a cell. Whether the line is in the open is asked of the cells along it, by no code that
-/// finds or walks paths. An agent that was put aside by a wall has not walked.
+/// An agent walks less than half a cell in a tick, and so along one straight line or around the middle of
+/// a cell. Whether the line is in the open is determined from the cells along it, without any code that
+/// finds or follows paths. An agent that was pushed aside by a wall has not walked.
 pub fn watch(
     mut agents: Query<(&Position, &PathStats, &mut Watch, Option<&ClassId>)>,
     terrain: Res<Terrain>,
@@ -61,8 +61,8 @@ pub fn watch(
     });
 }
 
-/// Whether all of the square that an agent of a class covers is ground that it can cross: by the map
-/// itself, and not by what is derived from it for the class.
+/// Whether the whole square that an agent of a class covers is ground that it can cross, according to the
+/// map itself and not to data derived from it for the class.
 fn fits(terrain: &Terrain, class: ClassId, place: Vec2) -> bool {
     let Some(corner) = Cell::containing(place) else { return false };
     let Some(class) = terrain.class(class) else { return terrain.is_open(corner) };
@@ -79,7 +79,7 @@ fn is_in_the_open(terrain: &Terrain, class: ClassId, from: Vec2, to: Vec2) -> bo
     (0..=32_u8).all(|part| fits(terrain, class, from.lerp(to, f32::from(part) / 32.0)))
 }
 
-/// Whether a link that the class can cross leads from the one cell to the other.
+/// Whether a link that the class can cross leads from one cell to the other.
 fn is_linked(terrain: &Terrain, class: ClassId, from: Vec2, to: Vec2) -> bool {
     let ends = Cell::containing(from).zip(Cell::containing(to));
     let class = terrain.class(class);
@@ -89,11 +89,11 @@ fn is_linked(terrain: &Terrain, class: ClassId, from: Vec2, to: Vec2) -> bool {
     })
 }
 
-/// What the watch has seen, and what it cannot see: where all agents are now, and whether the
-/// regions are those of the map.
+/// Checks the records of all agents, their current positions, and whether the regions match the map.
 ///
 /// # Errors
-/// Returns a line that names who stood or walked where it cannot be, or what is wrong with the regions.
+/// Returns a line that names the agent that stood or walked where it cannot be, or what is wrong with the
+/// regions.
 ///
 /// # Panics
 /// Panics if the world has no terrain.
@@ -112,7 +112,7 @@ pub fn check(world: &World) -> Result<(), String> {
     terrain.check().map_err(|fault| fault.to_string())
 }
 
-/// What all agents together asked for and came to, and what their searches took.
+/// Returns the totals of requests and results of all agents, and the costs of their searches.
 #[must_use]
 pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
     let sum = |count: fn(&PathStats) -> u32| {
@@ -133,8 +133,8 @@ pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
     ]
 }
 
-/// What an agent does and what for, where it rests for so many seconds between two walks; nothing
-/// of what asks for no paths.
+/// Describes what an agent does and why; `rest_seconds` is how much longer it rests between two walks.
+/// Returns `None` for an entity that requests no paths.
 #[must_use]
 pub fn doing(world: &World, agent: Entity, rest_seconds: f32) -> Option<String> {
     let request = world.get::<PathRequest>(agent).ok()?;

@@ -1,4 +1,4 @@
-//! Colours that mean something can be told apart, by those who see all of them and by those who do not.
+//! Tests that meaningful colours can be told apart, with normal and with colour-deficient vision.
 
 use std::iter::zip;
 
@@ -6,13 +6,13 @@ use super::DEMOS;
 use crate::raster::Colour;
 use crate::setup::Setup;
 
-/// Of differences by CIEDE2000, which is 1 for what a trained eye sees side by side.
+/// The minimum CIEDE2000 difference; 1 is just noticeable to a trained eye side by side.
 const APART: f64 = 10.0;
 
 type Matrix = [[f64; 3]; 3];
 
-/// What is left of linear red, green and blue without one kind of cones, by Machado, Oliveira and
-/// Fernandes (2009); the first one changes nothing.
+/// Simulations of vision without one kind of cones, on linear red, green and blue, by Machado, Oliveira
+/// and Fernandes (2009); the first one is the identity.
 const EYES: [(&str, Matrix); 4] = [
     ("all colours", [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0]]),
     (
@@ -41,7 +41,7 @@ const EYES: [(&str, Matrix); 4] = [
     ),
 ];
 
-/// From linear sRGB to XYZ, in parts of the white of D65.
+/// The conversion from linear sRGB to XYZ, relative to the white of D65.
 const XYZ: Matrix = [
     [0.433_953, 0.376_219, 0.189_828],
     [0.212_639, 0.715_169, 0.072_192],
@@ -52,7 +52,7 @@ fn times(matrix: &Matrix, vector: [f64; 3]) -> [f64; 3] {
     matrix.map(|row| zip(row, vector).map(|(a, b)| a * b).sum())
 }
 
-/// Lightness, and how red and how yellow it is, to an eye.
+/// Returns lightness, redness and yellowness of a colour, as seen by an eye.
 fn lab(Colour(channels): Colour, eye: &Matrix) -> [f64; 3] {
     let linear = channels.map(|channel| {
         let part = f64::from(channel) / 255.0;
@@ -64,14 +64,14 @@ fn lab(Colour(channels): Colour, eye: &Matrix) -> [f64; 3] {
     [116.0 * y - 16.0, 500.0 * (x - y), 200.0 * (y - z)]
 }
 
-/// The difference of two colours by CIEDE2000, with the names of its definition.
+/// Returns the CIEDE2000 difference of two colours, with the names of its definition.
 fn difference([l1, a1, b1]: [f64; 3], [l2, a2, b2]: [f64; 3]) -> f64 {
     let seventh = |c: f64| (c.powi(7) / (c.powi(7) + 25_f64.powi(7))).sqrt();
     let g = 1.5 - 0.5 * seventh((a1.hypot(b1) + a2.hypot(b2)) / 2.0);
     let (c1, c2) = ((a1 * g).hypot(b1), (a2 * g).hypot(b2));
     let [h1, h2] = [b1.atan2(a1 * g), b2.atan2(a2 * g)].map(|h| h.to_degrees().rem_euclid(360.0));
     let grey = c1 * c2 == 0.0;
-    // The shorter way around, and the middle of it.
+    // The shorter way around the hue circle, and its midpoint.
     let turn = if grey { 0.0 } else { (h2 - h1 + 180.0).rem_euclid(360.0) - 180.0 };
     let h = if grey { h1 + h2 } else { (h1 + turn / 2.0).rem_euclid(360.0) };
     let (l, c) = ((l1 + l2) / 2.0, (c1 + c2) / 2.0);
@@ -89,7 +89,8 @@ fn difference([l1, a1, b1]: [f64; 3], [l2, a2, b2]: [f64; 3]) -> f64 {
 
 #[test]
 fn the_difference_is_that_of_the_published_pairs() {
-    // By Sharma, Wu and Dalal (2005): a pair each of blue, around grey, of the opposite hue, and of dark.
+    // From Sharma, Wu and Dalal (2005): a pair each of blue, near grey, of opposite hue, and of dark
+    // colours.
     for (one, other, published) in [
         ([50.0, 2.6772, -79.7751], [50.0, 0.0, -82.7485], 2.0425),
         ([50.0, 2.49, -0.001], [50.0, -2.49, 0.0009], 7.1792),
@@ -101,7 +102,7 @@ fn the_difference_is_that_of_the_published_pairs() {
     }
 }
 
-/// Not from the ground: marks have a black edge.
+/// Colours are not compared with the ground: marks have a black edge.
 #[test]
 fn kinds_are_told_apart_without_seeing_all_colours() {
     let setup = Setup { agents: 40, ticks: 0, seed: 1, threads: 1 };
@@ -110,7 +111,7 @@ fn kinds_are_told_apart_without_seeing_all_colours() {
         let simulation = demo.open(&setup).expect("small numbers are allowed");
         let kinds = simulation.view().scene().kinds;
         for (place, kind) in kinds.iter().enumerate() {
-            // Letters tell themselves apart.
+            // Different letters are told apart without colour.
             for other in kinds[..place].iter().filter(|it| it.letter == kind.letter) {
                 for (eye, matrix) in &EYES {
                     let [one, two] = [kind, other].map(|it| lab(it.colour, matrix));

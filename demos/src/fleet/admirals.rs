@@ -1,4 +1,4 @@
-//! The mind of admirals: they plan. What they can do is in `command`.
+//! The decisions of admirals: they plan. Their actions are in `command`.
 
 use formic_ai::goap::{Facts, Goal, Operator, PlannerBuilder, Planners, Replan, Sensors};
 use formic_ai::prelude::*;
@@ -6,15 +6,15 @@ use formic_ai::prelude::*;
 use super::command::Command;
 use super::parts::{Aim, Strength, War};
 
-/// What admirals look at.
+/// The components that admirals read.
 pub(super) type Senses = (&'static War, &'static Strength);
 
 /// The planner that all admirals share.
 pub(super) type Admirals = Sensors<Senses>;
 
-/// An enemy as near to the base as this threatens it, in metres.
+/// The distance to the base at which an enemy threatens it, in metres.
 const THREAT: f32 = 60.0;
-/// So many states an admiral looks at in a tick, at most; its plans take less.
+/// The maximum number of states that an admiral searches per tick; its plans take fewer.
 const STATES_MAX: usize = 200;
 
 pub(super) fn actions() -> ActionSet {
@@ -63,7 +63,7 @@ fn is_strong(strength: &Strength) -> bool {
     strength.ships * 3 >= strength.ships_max * 2
 }
 
-/// Tells admirals what has changed; one that hears of an enemy at the base plans anew.
+/// Updates what admirals know; one that learns of an enemy at the base plans anew.
 pub(super) fn report(
     mut admirals: Query<(Entity, &Aim, &mut War, EnabledMut<Replan>)>,
     strengths: ComponentLookup<&'static Strength>,

@@ -8,10 +8,10 @@ use super::radar::Radar;
 /// In metres per second.
 pub(super) const SPEED: f32 = 60.0;
 const LIFE_TICKS: u32 = 20;
-/// As near to a unit as this is a hit, in metres; a bullet flies less than twice of it in a tick.
+/// The distance at which a bullet hits a unit, in metres; a bullet flies less than twice that in a tick.
 const HIT: f32 = 3.5;
 
-/// What a bullet does to the unit that it hits.
+/// A hit of a bullet on a unit.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Hit;
 
@@ -21,8 +21,8 @@ pub(super) fn new(side: Side) -> Bullet {
 
 type Flying = (Entity, &'static mut Position, &'static Velocity, &'static mut Bullet);
 
-/// Moves the bullets; those that hit something or whose time is up are despawned, and hits are taken
-/// off the hulls. A unit may be hit by many at once, so that hits are collected and applied afterwards.
+/// Moves the bullets, and despawns those that hit a unit or whose time is up. Hits reduce hull points.
+/// Many bullets may hit a unit at once, so hits are collected and applied afterwards.
 pub(super) fn race(
     mut bullets: Query<Flying>,
     radar: Res<Radar>,
@@ -50,14 +50,14 @@ pub(super) fn race(
         },
     );
     toll.hits += hits.len() as u64;
-    // Those that are passed over are gone since the radar saw them.
+    // Skipped units have been despawned since the radar scan.
     hits.apply(&mut hulls, |hull, Hit| hull.points = hull.points.saturating_sub(1));
 }
 
-/// Turrets have no velocity.
+/// The components of a unit; turrets have no velocity.
 type Unit = (Entity, &'static Hull, &'static Member, Option<&'static Velocity>);
 
-/// Despawns the units that are shot to pieces, which squadrons count.
+/// Despawns destroyed units, and updates the counts of their squadrons.
 pub(super) fn sink(
     mut units: Query<Unit>,
     mut squadrons: ComponentLookup<&'static mut Strength>,

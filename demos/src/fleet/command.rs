@@ -1,4 +1,4 @@
-//! The actions of admirals: five of one kind, which differ in what they order.
+//! The actions of admirals: five of one type, which differ in their orders.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ai::prelude::*;
@@ -24,7 +24,7 @@ enum Order {
 }
 
 impl Command {
-    /// What admirals can do, by name.
+    /// All actions of admirals, by name.
     pub(super) const ALL: [(&'static str, Self); 5] = [
         ("reinforce", Self::new(Order::Reinforce)),
         ("scout", Self::new(Order::Scout)),
@@ -37,7 +37,7 @@ impl Command {
         Self { order, ticks_left: 0 }
     }
 
-    /// How long it takes, or may take.
+    /// Returns how long it takes, or may take.
     const fn ticks(self) -> u32 {
         match self.order {
             Order::Reinforce => 30,
@@ -48,7 +48,7 @@ impl Command {
         }
     }
 
-    /// One tick of it.
+    /// Runs one tick of it.
     fn go_on(&mut self, war: &mut War, strength: &Strength) -> ActionResult {
         self.ticks_left = self.ticks_left.saturating_sub(1);
         let is_over = self.ticks_left == 0;
@@ -68,7 +68,7 @@ impl Command {
     }
 }
 
-/// What is scouted is true for so long, and so long ships stay together.
+/// How long scouted information stays valid, and how long ships stay together.
 const KNOWN_TICKS: u32 = 600;
 const MUSTERED_TICKS: u32 = 300;
 

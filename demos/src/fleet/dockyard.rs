@@ -1,4 +1,4 @@
-//! Building units: whole squadrons at the start, and what they have lost later on.
+//! The construction of units: whole squadrons at the start, and replacements later.
 
 use std::sync::Arc;
 
@@ -20,12 +20,12 @@ use crate::direction::direction;
 
 const SHIP_HULL: u32 = 24;
 const TURRET_HULL: u32 = 60;
-/// How far from its base a turret stands, in metres.
+/// The distance of a turret from its base, in metres.
 const TURRET_RING: f32 = 28.0;
-/// How far from its place in the middle a ship flies, in metres.
+/// The maximum distance of a ship from the middle of its formation, in metres.
 const FORMATION: f32 = 26.0;
 
-/// What units are built by.
+/// The templates from which units are built.
 pub(super) struct Dockyard {
     ship: ActionSet,
     machine: Ships,
@@ -42,7 +42,7 @@ impl Dockyard {
         Self { ship, machine, turret, tree, admiral }
     }
 
-    /// Inserts what the units think with.
+    /// Inserts the decision engines of the units.
     pub(super) fn insert_minds(&self, world: &mut World) {
         world.insert_resource(Arc::clone(&self.machine));
         world.insert_resource(Arc::clone(&self.tree));
@@ -91,7 +91,7 @@ impl Dockyard {
         war.built += built.ships + built.turrets;
         let unit = |number: u32| Unit { admiral, side, random: seed.fork((first + number).into()) };
         for number in 0..built.turrets {
-            // Those that are left need not be in the first places, but a ring is a ring.
+            // The remaining turrets need not be in the first places, but new ones keep to the ring.
             let place = (before.turrets + number) as f32 / before.turrets_max as f32;
             let offset = direction(place * std::f32::consts::TAU) * TURRET_RING;
             self.build_turret(world, unit(number), orders.base + offset);
@@ -137,22 +137,22 @@ impl Dockyard {
     }
 }
 
-/// What all units of a squadron have from it.
+/// The data that all units of a squadron share.
 struct Unit {
     admiral: Entity,
     side: Side,
     random: RandomStream,
 }
 
-/// How much was built at a time.
+/// The number of units built at a time.
 #[derive(Clone, Copy)]
 struct Built {
     ships: u32,
     turrets: u32,
 }
 
-/// Makes good what squadrons have lost, where their admirals have called for it. Building a unit
-/// takes the whole world, so it is a command.
+/// Replaces the losses of squadrons whose admirals have called for it. Building a unit needs the whole
+/// world, so it is a command.
 pub(super) fn launch(
     mut admirals: Query<(Entity, &mut War)>,
     yard: Res<Arc<Dockyard>>,

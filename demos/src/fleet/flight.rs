@@ -9,12 +9,12 @@ use super::parts::{Aim, Hull, Member, Orders, Position, Station, TICK_SECONDS, V
 const SPEED: f32 = 20.0;
 /// In metres per second, per tick.
 const ACCELERATION: f32 = 3.0;
-/// As near to a point as this is there, in metres.
+/// The distance to a point that counts as arrived, in metres.
 const ARRIVED: f32 = 12.0;
-/// What a ship at its base mends in a tick.
+/// The hull points that a ship at its base repairs in a tick.
 const MEND: u32 = 2;
 
-/// Action: fly to one's place in the squadron.
+/// Action: fly to the ship's place in the squadron.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Cruise;
 
@@ -22,11 +22,11 @@ pub(super) struct Cruise;
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Close;
 
-/// Action: fly to the base and stay there until mended.
+/// Action: fly to the base and stay there until repaired.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Retreat;
 
-/// Turns the velocity towards a point; whether it is there.
+/// Turns the velocity towards a point; returns whether the ship has arrived.
 fn steer(position: Vec2, velocity: &mut Velocity, to: Vec2) -> bool {
     let way = to - position;
     let distance = way.length();
@@ -81,7 +81,7 @@ pub(super) fn retreat(
     });
 }
 
-/// Moves the ships, as slices.
+/// Moves the ships, a chunk at a time as slices.
 pub(super) fn fly(mut ships: Query<(&mut Position, &Velocity), With<Station>>) {
     ships.par_for_each_chunk(|(positions, velocities)| {
         for (position, velocity) in positions.iter_mut().zip(velocities) {

@@ -1,4 +1,4 @@
-//! Guns: the action that fires them, whatever unit holds them, and what turrets do besides.
+//! Guns: the action that fires them, for any unit, and the other actions of turrets.
 
 use formic_ai::prelude::*;
 use glam::Vec2;
@@ -6,13 +6,13 @@ use glam::Vec2;
 use super::bullets;
 use super::parts::{Aim, Gun, Hull, Position, Side, Velocity};
 
-/// How near a target must be, in metres.
+/// The maximum distance of a target, in metres.
 pub(super) const RANGE: f32 = 60.0;
-/// A gun this hot must cool down.
+/// The heat at which a gun must cool down.
 pub(super) const HEAT_MAX: u32 = 24;
-/// From shot to shot.
+/// The time between two shots.
 const RELOAD_TICKS: u32 = 3;
-/// How far a shot may go astray: the tangent of the angle.
+/// The maximum deviation of a shot: the tangent of the angle.
 const SPREAD: f32 = 0.16;
 
 /// Action: fire at the target, as often as the gun can.
@@ -23,13 +23,13 @@ pub(super) struct Fire;
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Cool;
 
-/// Action: mend the hull, slowly.
+/// Action: repair the hull, slowly.
 #[derive(Component, Clone, Copy, Debug)]
 pub(super) struct Repair;
 
 type Gunner = (&'static Position, &'static Side, &'static Aim, &'static mut Gun);
 
-/// Spawns a bullet for each shot, on all threads: each records its spawns in a command buffer, and
+/// Spawns a bullet for each shot, on all threads. Each thread records its spawns in a command buffer, and
 /// playback puts them in one order.
 pub(super) fn fire(
     mut actions: Actions<Fire>,
@@ -47,7 +47,7 @@ pub(super) fn fire(
             let mut random = RandomStream::new(gun.random);
             let astray = Vec2::new(1.0, random.between(-SPREAD, SPREAD)).normalize();
             gun.random = random.state();
-            // Where the target will be when the bullet gets there.
+            // The predicted position of the target when the bullet arrives.
             let ahead = aim.at + aim.motion * (aim.distance / bullets::SPEED);
             let way = (ahead - position.0).normalize_or(Vec2::X);
             let velocity = Velocity(astray.rotate(way) * bullets::SPEED);

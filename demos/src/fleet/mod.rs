@@ -1,10 +1,10 @@
 //! A war in space: ships, turrets and bullets by the hundred thousand.
 //!
-//! The pattern is that of seed 002, an article on game minds for an online strategy game with
-//! very many units. Each kind of unit has the mind that suits it: ships follow a state machine with
-//! states inside states, turrets a behaviour tree, admirals plan. All of them act through action
-//! entities, and a gun is fired by the same action whatever unit holds it. Bullets have no mind and live
-//! for seconds: they are spawned and despawned by command buffers, from all threads.
+//! The pattern is that of seed 002, an article on game AI for an online strategy game with very many
+//! units. Each kind of unit has a suitable decision engine: ships follow a hierarchical state machine,
+//! turrets a behaviour tree, admirals plan. All of them act through action entities, and the same action
+//! fires a gun whatever unit holds it. Bullets make no decisions and live for seconds: they are spawned
+//! and despawned by command buffers, from all threads.
 //!
 //! ```text
 //!   scan ──> aim ──> report ──> think (ships, turrets, admirals) ──> identify
@@ -12,14 +12,14 @@
 //!     ──> fly ──> race (despawns bullets) ──> sink ──> launch
 //! ```
 //!
-//! * `parts`: what units are made of;
-//! * `sky`: where the squadrons are;
-//! * `radar`: who is near, and what each unit aims at;
-//! * `ships`, `turrets`, `admirals`: their minds;
+//! * `parts`: the components of units;
+//! * `sky`: the layout of the squadrons;
+//! * `radar`: which units are near, and the target of each unit;
+//! * `ships`, `turrets`, `admirals`: their decisions;
 //! * `flight`, `guns`, `command`: the actions;
-//! * `bullets`: how they fly and hit;
+//! * `bullets`: their flight and hits;
 //! * `dockyard`: building units, at the start and later;
-//! * `tally`: how the war goes, and what must not happen in it;
+//! * `tally`: the score of the war, and its invariants;
 //! * `view`: the sky from above.
 
 mod admirals;

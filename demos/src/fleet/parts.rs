@@ -1,24 +1,24 @@
-//! The components of units. Places are in metres, times in ticks.
+//! The components of units. Positions are in metres, times in ticks.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity};
 use glam::Vec2;
 use serde::{Deserialize, Serialize};
 
-/// How much time a tick is, in seconds.
+/// The duration of a tick, in seconds.
 pub(super) const TICK_SECONDS: f32 = 0.1;
 
-/// Where something is.
+/// The position of an entity.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
-/// Which way and how fast it goes, in metres per second.
+/// The velocity of an entity, in metres per second.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Velocity(pub(super) Vec2);
 
-/// Whose it is.
+/// The side that an entity belongs to.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(u32)]
 pub(super) enum Side {
@@ -37,7 +37,7 @@ impl Side {
     }
 }
 
-/// How much a unit can take.
+/// The hull points of a unit.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Hull {
@@ -54,26 +54,26 @@ impl Hull {
         self.points * 3 < self.points_max
     }
 
-    /// Mends a little; whether it is whole now.
+    /// Repairs some points; returns whether the hull is whole now.
     pub(super) fn mend(&mut self, points: u32) -> bool {
         self.points = (self.points + points).min(self.points_max);
         self.points == self.points_max
     }
 }
 
-/// What a unit aims at.
+/// The target of a unit.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Aim {
-    /// Meaningless where there is no target.
+    /// Meaningless if there is no target.
     #[component(entity)]
     pub(super) target: Entity,
     pub(super) at: Vec2,
-    /// How far the target moves, in metres per second.
+    /// The velocity of the target, in metres per second.
     pub(super) motion: Vec2,
-    /// Infinite where there is no target.
+    /// Infinite if there is no target.
     pub(super) distance: f32,
-    /// Padding would have no defined bytes.
+    /// Explicit, because padding would have no defined bytes.
     pub(super) unused: u32,
 }
 
@@ -87,7 +87,7 @@ impl Aim {
     }
 }
 
-/// Which squadron a unit belongs to: that of this admiral.
+/// The squadron that a unit belongs to: that of this admiral.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Member {
@@ -95,12 +95,12 @@ pub(super) struct Member {
     pub(super) admiral: Entity,
 }
 
-/// Where in its squadron a ship flies, as an offset from the point that the admiral names.
+/// The place of a ship in its squadron, as an offset from the point that the admiral names.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Station(pub(super) Vec2);
 
-/// On an admiral: where its ships are to be, and where they come from.
+/// On an admiral: the destination and the base of its ships.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Orders {
@@ -109,7 +109,7 @@ pub(super) struct Orders {
     pub(super) foe_base: Vec2,
 }
 
-/// On an admiral: how many units its squadron has, and has room for.
+/// On an admiral: the number of units of its squadron, and the maximum.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Strength {
@@ -123,27 +123,27 @@ pub(super) struct Strength {
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct War {
-    /// The admiral of the other side; itself where there is none.
+    /// The admiral of the other side; itself if there is none.
     #[component(entity)]
     pub(super) foe: Entity,
-    /// Where the random numbers of its units come from.
+    /// The seed of the random numbers of its units.
     pub(super) seed: u64,
-    /// The ships of the foe.
+    /// The number of the foe's ships.
     pub(super) foe_ships: u32,
-    /// For so many ticks it knows where the enemy is.
+    /// The number of ticks for which it still knows where the enemy is.
     pub(super) known_ticks: u32,
-    /// For so many ticks its ships are together.
+    /// The number of ticks for which its ships still stay together.
     pub(super) mustered_ticks: u32,
     /// 1 while an enemy is near the base.
     pub(super) threatened: u32,
-    /// 1 when the dockyard is to make good the losses.
+    /// 1 if the dockyard is to replace the losses.
     pub(super) called: u32,
-    /// How many units it was ever given.
+    /// The number of units it was ever given.
     pub(super) built: u32,
 }
 
 impl War {
-    /// Before the first report, against none yet.
+    /// Creates the state before the first report, without a known enemy.
     pub(super) fn new(foe: Entity, seed: u64) -> Self {
         Self {
             foe,
@@ -157,13 +157,14 @@ impl War {
         }
     }
 
-    /// The squadrons are of one size, so its own says how many ships the enemy should have.
+    /// Whether the enemy is beaten. All squadrons have the same size, so its own says how many ships the
+    /// enemy should have.
     pub(super) fn is_beaten(&self, strength: &Strength) -> bool {
         self.foe_ships * 3 <= strength.ships_max
     }
 }
 
-/// A gun, and how hot it is.
+/// A gun, and its heat.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Gun {
@@ -172,22 +173,22 @@ pub(super) struct Gun {
     /// Ticks until the next shot.
     pub(super) reload: u32,
     pub(super) heat: u32,
-    /// How much hotter a shot makes it; 0 for the guns of ships, which the wind cools.
+    /// The heat that a shot adds; 0 for the guns of ships, which the wind cools.
     pub(super) heat_per_shot: u32,
-    /// Padding would have no defined bytes.
+    /// Explicit, because padding would have no defined bytes.
     pub(super) unused: u32,
 }
 
-/// Something that flies straight on until it hits or its time is up.
+/// A bullet, which flies straight until it hits or its time is up.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Bullet {
     pub(super) ticks_left: u32,
-    /// Whom it does not hit.
+    /// The side that it does not hit.
     pub(super) side: Side,
 }
 
-/// What systems have counted since the war began.
+/// The counts of systems since the war began.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
 pub(super) struct Toll {
     pub(super) fired: u64,

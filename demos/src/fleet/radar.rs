@@ -6,16 +6,16 @@ use serde::{Deserialize, Serialize};
 
 use super::parts::{Aim, Hull, Position, Side, TICK_SECONDS};
 
-/// How far units see, in metres.
+/// The range of sight of units, in metres.
 const SIGHT: f32 = 80.0;
-/// The grid is made anew every so many ticks; in the meantime no unit flies far.
+/// The grid is rebuilt at this interval, in ticks; in the meantime no unit flies far.
 pub(super) const SCAN_TICKS: u32 = 2;
-/// Each unit looks around every so many ticks, and not all in the same one.
+/// The interval at which each unit looks around, in ticks; not all units look in the same one.
 const LOOK_TICKS: u64 = 8;
 /// The side of a cell, in metres.
 const CELL: f32 = 40.0;
 
-/// The units of both sides, by cells.
+/// The units of both sides, by cell.
 ///
 /// ```text
 ///   cells    [ 0 | 3 | 3 | 5 | ...        cell c holds blips[cells[c] .. cells[c + 1]]
@@ -26,7 +26,7 @@ pub(super) struct Radar {
     rows: usize,
     cells: Vec<u32>,
     blips: Vec<Blip>,
-    /// Scratch: every unit with its cell, as they come.
+    /// Scratch memory: every unit with its cell, unsorted.
     found: Vec<(u32, Blip)>,
 }
 
@@ -37,14 +37,14 @@ pub(super) struct Blip {
 }
 
 impl Radar {
-    /// An empty grid over a sky of this size.
+    /// Creates an empty grid over a sky of this size.
     pub(super) fn new(size: Vec2) -> Self {
         let [columns, rows] = [size.x, size.y].map(|metres| whole(metres / CELL) + 1);
         let cells = vec![0; 2 * columns * rows + 1];
         Self { columns, rows, cells, blips: Vec::new(), found: Vec::new() }
     }
 
-    /// Where each unit was seen last; the size is that of the sky.
+    /// Returns the last seen positions of units for a save; the size is that of the sky.
     pub(super) fn to_save(&self) -> (Vec<u32>, Vec<Blip>) {
         (self.cells.clone(), self.blips.clone())
     }
@@ -58,7 +58,7 @@ impl Radar {
         }
     }
 
-    /// Takes all units in: sorts them by cell, those of a cell in the order in which they come.
+    /// Rebuilds the grid: sorts all units by cell, and keeps their order within a cell.
     fn scan(&mut self, units: impl Iterator<Item = (Entity, Vec2, Side)>) {
         let mut found = std::mem::take(&mut self.found);
         found.clear();
@@ -68,7 +68,7 @@ impl Radar {
             self.cells[cell] += 1;
             found.push((u32::try_from(cell).unwrap_or(u32::MAX), Blip { at, entity }));
         }
-        // Ends first; filling from the back leaves the starts.
+        // The ends first; filling from the back leaves the starts.
         let mut sum = 0;
         for count in &mut self.cells {
             sum += *count;
@@ -84,12 +84,12 @@ impl Radar {
         self.found = found;
     }
 
-    /// The nearest unit of a side within a radius of a place, and how far it is.
+    /// Returns the nearest unit of a side within a radius of a place, and its distance.
     pub(super) fn nearest(&self, side: Side, from: Vec2, radius: f32) -> Option<(Entity, f32)> {
         let mut nearest = None;
         let mut best = radius * radius;
         for row in self.row(from.y - radius)..=self.row(from.y + radius) {
-            // The cells of a row lie side by side, and so do their blips.
+            // The cells of a row are adjacent, and so are their blips.
             let first = self.cell(side, self.column(from.x - radius), row);
             let last = self.cell(side, self.column(from.x + radius), row);
             let range = self.cells[first] as usize..self.cells[last + 1] as usize;
@@ -107,7 +107,7 @@ impl Radar {
         (side as usize * self.rows + row) * self.columns + column
     }
 
-    /// What is outside counts as the edge.
+    /// Positions outside are clamped to the edge.
     fn column(&self, x: f32) -> usize {
         whole(x / CELL).min(self.columns - 1)
     }
@@ -117,13 +117,13 @@ impl Radar {
     }
 }
 
-/// Rounded down; what is below 0 is 0.
+/// Rounds down; negative numbers become 0.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "it saturates")]
 fn whole(number: f32) -> usize {
     number as usize
 }
 
-/// Sees where each unit is.
+/// Records the position of each unit.
 pub(super) fn scan(
     mut units: Query<(Entity, &Position, &Side), With<Hull>>,
     mut radar: ResMut<Radar>,

@@ -1,4 +1,4 @@
-//! The mind of ships: a state machine with states inside states.
+//! The decisions of ships: a hierarchical state machine.
 //!
 //! ```text
 //!   on duty                                         badly hurt
@@ -17,7 +17,7 @@ use super::flight::{Close, Cruise, Retreat};
 use super::guns::{Fire, RANGE};
 use super::parts::{Aim, Hull};
 
-/// What ships look at.
+/// The components that ships read.
 pub(super) type Senses = (&'static Aim, &'static Hull);
 
 /// The machine that all ships share.
@@ -31,7 +31,8 @@ pub(super) fn actions() -> ActionSet {
         .action("retreat", Retreat)
 }
 
-/// Wherever it is on duty, a ship that is badly hurt retreats: said once, for three states.
+/// Returns the machine. A badly damaged ship retreats from any state on duty: one transition for three
+/// states.
 pub(super) fn machine(actions: &ActionSet) -> Machine<Senses> {
     let go = Transition::<Senses>::new;
     MachineBuilder::new()

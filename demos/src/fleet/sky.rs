@@ -1,5 +1,4 @@
-//! The layout of the squadrons: two in each sector, one against the other, and the sectors side by
-//! side.
+//! The layout of the squadrons: two in each sector, one against the other, with the sectors side by side.
 
 use glam::Vec2;
 
@@ -7,11 +6,11 @@ use super::parts::Side;
 
 /// The side of a sector, in metres.
 pub(super) const SECTOR: f32 = 300.0;
-/// How far from the middle of its sector a base is.
+/// The distance of a base from the middle of its sector.
 const BASE_OFFSET: f32 = 90.0;
-/// How many units a squadron has, its admiral included.
+/// The number of units of a squadron, including its admiral.
 pub(super) const SQUADRON: u32 = 64;
-/// Of 63 units without the admiral.
+/// The number of turrets among 63 units without the admiral.
 const TURRETS_OF_63: u32 = 12;
 
 /// A plan of all squadrons.
@@ -32,19 +31,19 @@ pub(super) struct Squadron {
 }
 
 impl Sky {
-    /// Room for this many units, in squadrons of 64; the last one may be smaller.
+    /// Plans squadrons of 64 for this many units; the last one may be smaller.
     pub(super) fn new(units: u32) -> Self {
         let sectors = units.div_ceil(2 * SQUADRON);
         let columns = (1..).find(|side| side * side >= sectors).unwrap_or(1);
         Self { units, columns, rows: sectors.div_ceil(columns) }
     }
 
-    /// In metres.
+    /// The size of the sky, in metres.
     pub(super) fn size(&self) -> Vec2 {
         Vec2::new(self.columns as f32, self.rows as f32) * SECTOR
     }
 
-    /// The squadrons, each beside its foe: red, blue, red, blue.
+    /// Returns the squadrons, each beside its foe: red, blue, red, blue.
     pub(super) fn squadrons(&self) -> impl Iterator<Item = Squadron> + '_ {
         (0..self.units.div_ceil(SQUADRON)).map(|number| {
             let units = (self.units - number * SQUADRON).min(SQUADRON) - 1;
@@ -52,7 +51,7 @@ impl Sky {
             let sector = number / 2;
             let corner = Vec2::new((sector % self.columns) as f32, (sector / self.columns) as f32);
             let middle = (corner + 0.5) * SECTOR;
-            // Every other sector is turned, so that the picture is no wallpaper.
+            // Every other sector is turned, so that the picture is less regular.
             let offset = match sector % 2 {
                 0 => Vec2::new(BASE_OFFSET, BASE_OFFSET / 3.0),
                 _ => Vec2::new(BASE_OFFSET / 3.0, -BASE_OFFSET),

@@ -15,7 +15,7 @@ fn bullets(world: &World) -> u64 {
     world.query_ref::<&Bullet>().count() as u64
 }
 
-/// What there is now, and what systems have counted.
+/// Returns the current numbers of entities, and the counts of systems.
 pub(super) fn counters(world: &World) -> Vec<Counter> {
     let toll: Toll = world.resource().copied().unwrap_or_default();
     let units = world.query_ref_filtered::<Option<&Velocity>, With<Member>>().into_iter();
@@ -39,7 +39,7 @@ pub(super) fn counters(world: &World) -> Vec<Counter> {
     ]
 }
 
-/// How many ships are in each of their states.
+/// Describes how many ships are in each of their states.
 pub(super) fn states_line(world: &World) -> String {
     let Ok(machine) = world.resource::<Ships>() else { return String::new() };
     let mut counts = BTreeMap::new();
@@ -52,7 +52,8 @@ pub(super) fn states_line(world: &World) -> String {
     if parts.is_empty() { "none".to_owned() } else { parts.join(", ") }
 }
 
-/// Whether no bullet came out of nothing, every unit is as it must be, and every squadron knows how many it has.
+/// Checks that no bullet came out of nothing, that every unit is valid, and that every squadron knows its
+/// size.
 pub(super) fn check(world: &World) -> Result<(), String> {
     let (toll, flying) = (world.resource().copied().unwrap_or_default(), bullets(world));
     let Toll { fired, hits, .. } = toll;

@@ -1,4 +1,4 @@
-//! The fleets fight: both sides fly, fire and lose ships.
+//! Tests that the fleets fight: both sides fly, fire and lose ships.
 
 use super::*;
 

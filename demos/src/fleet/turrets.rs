@@ -1,4 +1,4 @@
-//! The mind of turrets: a behaviour tree.
+//! The decisions of turrets: a behaviour tree.
 
 use std::sync::Arc;
 
@@ -8,7 +8,7 @@ use formic_ai::prelude::*;
 use super::guns::{Cool, Fire, HEAT_MAX, RANGE, Repair};
 use super::parts::{Aim, Gun, Hull};
 
-/// What turrets look at.
+/// The components that turrets read.
 pub(super) type Senses = (&'static Aim, &'static Hull, &'static Gun);
 
 /// The tree that all turrets share.
@@ -18,8 +18,7 @@ pub(super) fn actions() -> ActionSet {
     ActionSet::new().action("fire", Fire).action("cool", Cool).action("repair", Repair)
 }
 
-/// A gun that is too hot is cooled until it is cold, not until it is a little less hot: that is
-/// what the memory is for.
+/// The behaviour tree. Its memory makes an overheated gun cool down completely, not just below the limit.
 const TREE: &str = "
     selector {
         sequence_memory { overheated? cool }

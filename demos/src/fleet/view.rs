@@ -1,4 +1,4 @@
-//! The war as it is shown.
+//! The view of the war.
 
 use formic::inspect::{Ground, Kind, Landmark, Mark, Marks, Scene, View, actions};
 use formic_ai::fsm::FsmAgent;
@@ -19,7 +19,7 @@ const BASE: Colour = Colour([26, 30, 48]);
 /// In metres.
 const BASE_RADIUS: f32 = 34.0;
 
-/// Turrets are darker than ships.
+/// The kinds of marks; turrets are darker than ships.
 const KINDS: [Kind; 5] = [
     Kind::new("red ships", Colour([255, 110, 80])),
     Kind::new("blue ships", Colour([90, 170, 255])),
@@ -27,7 +27,7 @@ const KINDS: [Kind; 5] = [
     Kind::new("blue turrets", Colour([60, 113, 170])),
     Kind::new("bullets", Colour([255, 240, 170])),
 ];
-/// The first of two sides.
+/// The kinds of the first of two sides; those of the other side follow.
 const SHIPS: u8 = 0;
 const TURRETS: u8 = 2;
 const BULLETS: u8 = 4;
@@ -70,7 +70,7 @@ impl View for Fleet {
         });
     }
 
-    /// From a unit to what it aims at.
+    /// From a unit to its target.
     fn path(&self, agent: Entity) -> Vec<Vec2> {
         let world = self.world();
         match (world.get::<Position>(agent), world.get::<Aim>(agent)) {
@@ -112,7 +112,7 @@ impl View for Fleet {
 }
 
 impl Fleet {
-    /// What a unit does, and which of its senses made its mind do so.
+    /// Describes what a unit does, and which of its inputs made it do so.
     fn doing(&self, unit: Entity, hull: &Hull, aim: &Aim) -> String {
         let world = self.world();
         let near = if aim.distance < RANGE { "in range" } else { "in sight, but out of range" };

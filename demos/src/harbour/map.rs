@@ -1,4 +1,4 @@
-//! The map of the harbour, and who can cross what.
+//! The map of the harbour, and the classes of agents that can cross it.
 
 use formic_ecs::RandomStream;
 use formic_nav::{AgentClass, Cell, ClassId, Grid, Link, MoveRule, Terrain, Weight};
@@ -6,24 +6,24 @@ use glam::Vec2;
 
 use crate::raster::Colour;
 
-/// `#` rock, `.` floor, `~` water, `,` mud, `+` a door, `=` a door with a lock. From each small letter a
-/// link leads to the same capital: stairs up (a) and down (b), a ramp up (c) and down (d), a
-/// drop (e).
+/// The tiles: `#` rock, `.` floor, `~` water, `,` mud, `+` a door, `=` a door with a lock. From each
+/// small letter a link leads to the same capital: stairs up (a) and down (b), a ramp up (c) and down (d),
+/// a drop (e).
 const MAP: &str = include_str!("../../maps/harbour.txt");
 pub(super) const WIDTH: u16 = 64;
 pub(super) const HEIGHT: u16 = 31;
 /// The first row of the upper floor.
 const UPSTAIRS: u16 = 25;
-/// What a link is as long as, in cells.
+/// The length of a link, in cells.
 const LINK_LENGTH: u8 = 4;
 
-/// Kinds of ground, which classes of agents tell apart by their weights. To agents without a class, of
-/// which there are none here, they are what the ground costs.
+/// Kinds of ground, which classes of agents distinguish by their weights. For agents without a class, of
+/// which there are none here, they are the cost of the ground.
 const MUD: Weight = Weight::new(4).expect("not zero");
 const WATER: Weight = Weight::new(5).expect("not zero");
 const LOCKED: Weight = Weight::new(6).expect("not zero");
 
-/// What an agent is.
+/// The kind of an agent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Kind {
     Goblin,
@@ -37,7 +37,7 @@ pub(super) enum Kind {
 pub(super) const KINDS: [Kind; 4] = [Kind::Goblin, Kind::Porter, Kind::Boat, Kind::Troll];
 
 impl Kind {
-    /// The kind of agents of a class.
+    /// Returns the kind of agents of a class.
     pub(super) fn of(class: ClassId) -> Option<Self> {
         KINDS.into_iter().find(|kind| kind.class() == class)
     }
@@ -66,8 +66,8 @@ impl Kind {
         }
     }
 
-    /// The slowest and the fastest of a kind, in cells per second: at twenty ticks a second none
-    /// walks half a cell in a tick, which the watch relies on.
+    /// Returns the slowest and the fastest speed of a kind, in cells per second. At twenty ticks per
+    /// second no agent walks half a cell in a tick, which the watch relies on.
     pub(super) const fn speeds(self) -> (f32, f32) {
         match self {
             Self::Goblin | Self::Porter => (2.0, 4.0),
@@ -86,7 +86,7 @@ impl Kind {
     }
 }
 
-/// What the map has at a cell; rock outside of it.
+/// Returns the symbol of a cell; rock outside the map.
 pub(super) fn symbol(cell: Cell) -> u8 {
     let row = MAP.lines().nth(cell.y.into()).unwrap_or_default();
     row.as_bytes().get(usize::from(cell.x)).copied().unwrap_or(b'#')
@@ -96,7 +96,7 @@ pub(super) fn is_upstairs(place: Vec2) -> bool {
     place.y >= f32::from(UPSTAIRS)
 }
 
-/// The harbour as it is without carts.
+/// Returns the harbour without carts.
 pub(super) fn terrain() -> Terrain {
     let is_open = |cell| symbol(cell) != b'#';
     let mut grid = Grid::from_fn(WIDTH.into(), HEIGHT.into(), is_open).expect("it is a small map");
@@ -121,7 +121,7 @@ pub(super) fn terrain() -> Terrain {
         .with_classes(KINDS.map(Kind::definition))
 }
 
-/// Any of the open cells, one as likely as another; `None` if there is none.
+/// Returns a random open cell, all with the same probability; `None` if there is none.
 pub(super) fn somewhere(terrain: &Terrain, random: &mut RandomStream) -> Option<Cell> {
     let grid = terrain.grid();
     let number = random.below(grid.open_count() as u64);

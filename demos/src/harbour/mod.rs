@@ -1,17 +1,17 @@
-//! A harbour, where who can go where depends on what they are.
+//! A harbour, in which the kind of an agent determines where it can go.
 //!
-//! Boats cross the water and goblins do not; mud costs goblins half of what it costs a troll; a
-//! troll is two cells wide, so that it fits through no door; and one door opens to those who have the key.
-//! Two floors lie on one map, joined by stairs, a ramp and a drop. Carts roll and stand in
-//! the way. All of that is `nav`: classes, links and obstacles. What the harbour adds is a map and errands.
+//! Boats cross the water and goblins do not. Mud costs goblins half of what it costs a troll. A troll is
+//! two cells wide, so it fits through no door. One door opens only to agents with the key. Two floors are
+//! on one map, joined by stairs, a ramp and a drop. Carts roll and stand in the way. All of that is
+//! `nav`: classes, links and obstacles. The harbour adds a map and errands.
 //!
 //! ```text
 //!   haul (carts) ──> send (errands) ──> the systems of nav ──> walkers::watch
 //! ```
 //!
-//! * `map`: the map, and who can cross what;
+//! * `map`: the map, and the classes that can cross it;
 //! * `traffic`: carts, and the errands of all others;
-//! * `view`: how it is shown, and why a troll goes around.
+//! * `view`: the view, and why a troll makes a detour.
 
 mod map;
 #[cfg(test)]
@@ -61,10 +61,10 @@ pub const DEMO: Demo = Demo {
     build: |setup, _| Ok(Box::new(Harbour::new(setup)?)),
 };
 
-/// What the searches of a tick may expand: so little that ways across the harbour, which take more than
-/// half of it, are searched off the frame.
+/// The search budget of a tick: so small that paths across the harbour, which take more than half of it,
+/// are searched off the frame.
 const BUDGET: SearchBudget = SearchBudget { expansions: 300 };
-/// Agents are of these kinds in turn.
+/// The kinds of agents, assigned in turn.
 const TURNS: [Kind; 10] = {
     use Kind::{Boat, Goblin, Porter, Troll};
     [Goblin, Boat, Troll, Porter, Goblin, Boat, Goblin, Goblin, Boat, Goblin]
@@ -103,7 +103,7 @@ impl Harbour {
         self.engine.resource()
     }
 
-    /// How many there are of each kind.
+    /// Returns the number of agents of each kind.
     fn counts(&self) -> [u64; KINDS.len()] {
         let agents = || self.engine.world.query_ref::<&ClassId>().into_iter();
         KINDS.map(|kind| agents().filter(|&&class| class == kind.class()).count() as u64)
@@ -114,7 +114,7 @@ impl Harbour {
         agents.into_iter().filter(|(position, _)| map::is_upstairs(position.0)).count() as u64
     }
 
-    /// The most ticks that one errand took.
+    /// Returns the maximum number of ticks that one errand took.
     fn longest(&self) -> u64 {
         let errands = self.engine.world.query_ref::<&Errand>();
         errands.map(Errand::ticks_max).max().unwrap_or(0).into()
@@ -132,7 +132,7 @@ impl Simulation for Harbour {
 
     fn state_hash(&self) -> StateHash {
         let mut terrain = Vec::new();
-        // A terrain can always be written.
+        // Writing a terrain never fails.
         _ = Terrain::CODEC.write(self.terrain(), &mut terrain);
         self.engine.world.state_hash().and(|hasher| hasher.write(&terrain))
     }

@@ -1,4 +1,4 @@
-//! The ways of every kind through the harbour, by searches that know nothing of classes.
+//! Tests of every kind's paths through the harbour, by searches without classes.
 
 use std::collections::BTreeSet;
 
@@ -13,7 +13,7 @@ fn harbour(agents: u32, seed: u64) -> Harbour {
     Harbour::new(&Setup { agents, ticks: 0, seed, threads: 1 }).expect("one thread")
 }
 
-/// Whether an agent of a kind can be at a cell, by what the map shows and where carts stand.
+/// Whether an agent of a kind can be at a cell, according to the map and the carts.
 fn may_be(kind: Kind, terrain: &Terrain, cell: Cell) -> bool {
     let size = if kind == Kind::Troll { 2 } else { 1 };
     (0..size * size).map(|part| Cell::new(cell.x + part % size, cell.y + part / size)).all(|cell| {
@@ -23,7 +23,7 @@ fn may_be(kind: Kind, terrain: &Terrain, cell: Cell) -> bool {
     })
 }
 
-/// Every cell that an agent of a kind comes to from one, step by step and link by link.
+/// Returns every cell that an agent of a kind can reach from one, step by step and link by link.
 fn reached(kind: Kind, terrain: &Terrain, start: Cell) -> BTreeSet<Cell> {
     let (mut reached, mut stack) = (BTreeSet::from([start]), vec![start]);
     while let Some(cell) = stack.pop() {
@@ -39,7 +39,7 @@ fn reached(kind: Kind, terrain: &Terrain, start: Cell) -> BTreeSet<Cell> {
     reached
 }
 
-/// A cell that the map has once.
+/// Returns a cell whose symbol is unique on the map.
 fn place(letter: u8) -> Cell {
     terrain().grid().cells().find(|&cell| symbol(cell) == letter).expect("the map has it")
 }
@@ -53,10 +53,10 @@ fn the_map_has_a_way_for_goblins_that_trolls_have_not() {
     assert!(goblin.contains(&hall) && !goblin.contains(&vault));
     assert!(porter.contains(&hall) && porter.contains(&vault));
     assert!(!troll.contains(&hall) && !troll.contains(&vault));
-    // By the ramp; the stairs are too narrow.
+    // It uses the ramp; the stairs are too narrow.
     assert!(troll.contains(&place(b'C')) && !troll.contains(&place(b'a')));
     assert_eq!(terrain.links().len(), 5);
-    // Down the drop, and not up.
+    // The drop leads down, and not up.
     let links: Vec<_> = terrain.links().iter().map(|link| (link.from, link.to)).collect();
     assert!(links.contains(&(place(b'e'), place(b'E'))));
     assert!(!links.contains(&(place(b'E'), place(b'e'))));
@@ -72,7 +72,7 @@ fn all_who_have_a_way_arrive_and_no_others_are_refused() {
         let agents =
             harbour.engine.world.query_ref::<(&Position, &PathRequest, &Errand, &ClassId)>();
         for (number, (position, request, errand, &class)) in agents.into_iter().enumerate() {
-            // When the answer has come, and not again.
+            // Only once, when the answer has come.
             let status = request.status();
             if status == RequestStatus::Pending || answered[number] == request.number() {
                 continue;
@@ -93,7 +93,7 @@ fn all_who_have_a_way_arrive_and_no_others_are_refused() {
     }
     assert!(found > 200 && refused > 3, "{found} found, {refused} refused");
     assert_eq!(harbour.check(), Ok(()));
-    // No more errands: those that are under way come to their end.
+    // No more errands begin, and those under way come to their end.
     let world = &mut harbour.engine.world;
     let agents: Vec<Entity> =
         world.query_ref_filtered::<Entity, With<Errand>>().into_iter().collect();

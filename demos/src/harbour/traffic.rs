@@ -8,7 +8,7 @@ use glam::Vec2;
 
 use super::map::somewhere;
 
-/// Between which cells carts roll: along the quay, into a door, and a barrel in the gap of the
+/// The two ends of each cart's track: along the quay, into a door, and a barrel in the gap of the
 /// breakwater.
 pub(super) const CARTS: [[Cell; 2]; 3] = [
     [Cell::new(14, 9), Cell::new(46, 9)],
@@ -22,7 +22,7 @@ const CART_REST: f32 = 6.0;
 /// How long an agent rests between two errands, in seconds.
 const RESTS: (f32, f32) = (1.0, 4.0);
 
-/// Something that is no agent, and rolls to and fro.
+/// A cart, which is not an agent and rolls back and forth.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Cart {
@@ -51,15 +51,15 @@ pub(super) fn haul(mut carts: Query<(&mut Cart, &mut Position)>, step: Res<TimeS
     });
 }
 
-/// Sends an agent to one place after another, each any of those where its class can be.
+/// Sends an agent to one place after another, each a random one where its class can be.
 #[derive(Component, Clone, Copy, Debug, Pod, Zeroable)]
 #[repr(C)]
 pub(super) struct Errand {
     random_state: u64,
-    /// Where it leads, or led last.
+    /// The goal of the current or the last errand.
     goal: Vec2,
     rest_seconds: f32,
-    /// For how long it has been under way.
+    /// The number of ticks since it began.
     ticks: u32,
     ticks_max: u32,
     unused: u32,
@@ -76,19 +76,19 @@ impl Errand {
         self.goal
     }
 
-    /// How long the agent goes on resting, in seconds.
+    /// Returns how much longer the agent rests, in seconds.
     pub(super) fn rest_seconds(&self) -> f32 {
         self.rest_seconds
     }
 
-    /// How long the longest one took, or has taken so far.
+    /// Returns how long the longest errand has taken so far, in ticks.
     pub(super) fn ticks_max(&self) -> u32 {
         self.ticks_max
     }
 }
 
-/// Has those who are done rest, and then go somewhere else. Where there is no way they wait for one
-/// as long as they rest.
+/// Lets agents rest after an errand, and then sends them to another place. If there is no path, they wait
+/// for as long as they rest.
 pub(super) fn send(
     mut agents: Query<(&mut Errand, &mut PathRequest, &ClassId)>,
     terrain: Res<Terrain>,

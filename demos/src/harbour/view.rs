@@ -1,4 +1,4 @@
-//! The harbour as it is shown, and why its agents go where they go.
+//! The view of the harbour, and why its agents go where they go.
 
 use formic::inspect::{Ground, Kind as Legend, Mark, Marks, Scene, TerrainMap, View};
 use formic_ecs::Entity;
@@ -15,7 +15,7 @@ use crate::walkers;
 
 const CART: Colour = Colour([170, 120, 70]);
 
-/// How many cells an agent, or a cart, covers along a side.
+/// Returns the number of cells that an agent or a cart covers along a side.
 fn size(terrain: &Terrain, class: Option<&ClassId>) -> u8 {
     class.and_then(|&class| terrain.class(class)).map_or(1, |class| class.size())
 }
@@ -98,7 +98,7 @@ impl View for Harbour {
 }
 
 impl Harbour {
-    /// Why an agent does not go as a porter would, who is small and has the key.
+    /// Describes why an agent does not take the path of a porter, which is small and has the key.
     pub(super) fn detour(&self, agent: Entity, goal: Option<Cell>) -> Option<String> {
         let world = self.world();
         let (terrain, &class) = (self.terrain(), world.get::<ClassId>(agent).ok()?);
@@ -107,7 +107,7 @@ impl Harbour {
         let mut path = Path::new();
         let outcome = PathScratch::new().find(porter, start, goal?, &mut path);
         let PathOutcome::Found { .. } = outcome else { return None };
-        // Some square that the agent can be in has the cell in it.
+        // Some square that the agent can be in contains the cell.
         let reach = u16::from(size(terrain, Some(&class)) - 1);
         let fits = |cell: &Cell| {
             (cell.y.saturating_sub(reach)..=cell.y).any(|y| {

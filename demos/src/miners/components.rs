@@ -5,22 +5,22 @@ use formic_ecs::Component;
 use glam::Vec2;
 use serde::Deserialize;
 
-/// Where an entity is, in metres.
+/// The position of an entity, in metres.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Position(pub(super) Vec2);
 
-/// How fast a worker walks, in metres per second.
+/// The speed of a worker, in metres per second.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Speed(pub(super) f32);
 
-/// Where around a place this worker stands, so that a crowd is not a point. In metres.
+/// The offset at which this worker stands from a place, so that a crowd is not a point. In metres.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Standing(pub(super) Vec2);
 
-/// Which mine the worker digs in, by its number.
+/// The mine that the worker digs in, by its number.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Workplace(pub(super) u32);
@@ -47,11 +47,11 @@ impl From<Goods> for Item {
 }
 
 impl Item {
-    /// What the miners are after.
+    /// The goods that the miners are after.
     pub(super) const GOLD: Self = Self(Goods::Gold as u32);
 }
 
-/// Some things of a kind; what kind does not matter where there are none.
+/// A number of things of a kind; if the number is zero, the kind is meaningless.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Pod, Zeroable)]
 #[repr(C)]
 struct Stack {
@@ -59,7 +59,7 @@ struct Stack {
     count: u32,
 }
 
-/// What a worker carries: up to four kinds of things.
+/// The things that a worker carries: up to four kinds.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(transparent)]
 pub(super) struct Inventory([Stack; 4]);
@@ -67,12 +67,12 @@ pub(super) struct Inventory([Stack; 4]);
 impl Inventory {
     pub(super) const EMPTY: Self = Self([Stack { item: Item::GOLD, count: 0 }; 4]);
 
-    /// How many of these are carried.
+    /// Returns the number of things of a kind.
     pub(super) fn count(&self, item: Item) -> u32 {
         self.0.iter().filter(|stack| stack.item == item).map(|stack| stack.count).sum()
     }
 
-    /// Puts things in; whether there was room.
+    /// Puts things in; returns whether there was room.
     pub(super) fn add(&mut self, item: Item, count: u32) -> bool {
         let same = |stack: &Stack| stack.count > 0 && stack.item == item;
         let place = self.0.iter().position(same);
@@ -83,7 +83,7 @@ impl Inventory {
         true
     }
 
-    /// Takes things out: all of these or none. Whether they were there.
+    /// Takes things out, all or none; returns whether they were there.
     pub(super) fn remove(&mut self, item: Item, count: u32) -> bool {
         let same = |stack: &&mut Stack| stack.count > 0 && stack.item == item;
         let Some(stack) = self.0.iter_mut().find(same) else { return count == 0 };
@@ -93,7 +93,7 @@ impl Inventory {
     }
 }
 
-/// The books of one worker: what must add up, whatever happens.
+/// The accounts of one worker, which must always add up.
 #[derive(Component, Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Books {
@@ -117,7 +117,7 @@ pub(super) enum Clip {
 }
 
 impl Clip {
-    /// How long it takes to play, in seconds.
+    /// Returns the duration of the clip, in seconds.
     pub(super) const fn seconds(self) -> f32 {
         match self {
             Self::None => 0.0,
@@ -127,13 +127,13 @@ impl Clip {
     }
 }
 
-/// Plays clips, one after the other; the asker knows its clip by the number.
+/// A player of clips, one after the other; the requester knows its clip by a number.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern)]
 #[repr(C)]
 pub(super) struct Animator {
     pub(super) clip: Clip,
     pub(super) seconds_left: f32,
-    /// The number of the last clip that was asked for.
+    /// The number of the last requested clip.
     requested: u32,
     /// The number of the last clip that was played to its end.
     finished: u32,
@@ -156,7 +156,7 @@ impl Animator {
         self.finished == request
     }
 
-    /// Goes on playing; whether the clip is at its end.
+    /// Continues playing; returns whether the clip has ended.
     pub(super) fn advance(&mut self, seconds: f32) -> bool {
         self.seconds_left -= seconds;
         let ended = self.seconds_left <= 0.0;
@@ -172,16 +172,16 @@ impl Animator {
 #[component(enableable)]
 pub(super) struct Playing;
 
-/// Where one can go.
+/// The destinations of workers.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, NoUninit, CheckedBitPattern, Deserialize)]
 #[repr(u32)]
 pub(super) enum Place {
     Castle,
-    /// The worker's own.
+    /// The worker's own mine.
     Mine,
 }
 
-/// Action: walk to a place. A plan file says where; the rest is found out on the way.
+/// Action: walk to a place. A plan file says where; the other fields are set on the way.
 #[derive(Component, Clone, Copy, Debug, PartialEq, NoUninit, CheckedBitPattern, Deserialize)]
 #[serde(deny_unknown_fields)]
 #[repr(C)]

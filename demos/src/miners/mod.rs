@@ -1,9 +1,9 @@
 //! Workers that carry gold from the mines to the castle: agent actions as entities.
 //!
-//! Each worker has five actions, which are entities of their own: walk to a mine, play an
-//! animation there, take five gold, walk to the castle, leave five gold; and then from the first
-//! again. At any time one of the five is executing and the others are asleep. The five are not
-//! written here: they stand in a data file, `plans/miner.ron`, and `--plan` takes another one.
+//! Each worker has five actions, which are entities of their own: walk to a mine, play an animation
+//! there, take five gold, walk to the castle, leave five gold; then again from the first. At any time one
+//! of the five is executing and the others are asleep. The five are not written here: they come from a
+//! data file, `plans/miner.ron`, and `--plan` reads another one.
 
 mod components;
 mod systems;
@@ -48,7 +48,7 @@ pub const DEMO: Demo = Demo {
 const SIZE: Vec2 = Vec2::new(96.0, 64.0);
 const CASTLE: Vec2 = Vec2::new(18.0, 32.0);
 const MINES: [Vec2; 3] = [Vec2::new(80.0, 12.0), Vec2::new(86.0, 34.0), Vec2::new(70.0, 54.0)];
-/// How far from the middle of a place a worker may stand, in metres.
+/// The maximum distance of a worker from the middle of a place, in metres.
 const CROWD_RADIUS: f32 = 5.0;
 const TICK_SECONDS: f32 = 0.1;
 
@@ -60,7 +60,7 @@ struct Arguments {
     plan: Option<PathBuf>,
 }
 
-/// The plan that is worked by if no other is named.
+/// The plan that is used if no other is named.
 const OWN_PLAN: &str = include_str!("../../plans/miner.ron");
 
 struct Miners {
@@ -81,7 +81,7 @@ fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation
     Ok(Box::new(Miners { engine: Engine::new(setup, world, systems)? }))
 }
 
-/// Reads the plan; what is wrong with one is said with file, line, column and field.
+/// Reads the plan; errors name file, line, column and field.
 fn work_plan(path: Option<&Path>) -> Result<Sequence, Failure> {
     let kinds = Kinds::new()
         .exclusive_kind::<MoveTo>("MoveTo")
@@ -102,7 +102,7 @@ fn work_plan(path: Option<&Path>) -> Result<Sequence, Failure> {
     })
 }
 
-/// Workers are dealt out to the mines in turn.
+/// Spawns workers, assigned to the mines in turn.
 fn spawn_workers(world: &mut World, setup: &Setup, work: &Sequence) {
     let seed = RandomStream::new(setup.seed);
     let workers = world.spawn_batch((0..setup.agents).map(|worker| {
@@ -136,7 +136,7 @@ impl Miners {
         self.engine.world.query_ref_filtered::<Entity, With<Executing>>().count()
     }
 
-    /// How many actions execute that are no parts of other actions.
+    /// Returns the number of executing actions that are not parts of other actions.
     fn executing_alone(&self) -> usize {
         let executing = self.engine.world.query_ref_filtered::<&Action, With<Executing>>();
         executing.into_iter().filter(|action| action.owner() == action.agent()).count()
@@ -183,7 +183,7 @@ impl Simulation for Miners {
         self.engine.check()?;
         self.check_gold()?;
         let workers = self.engine.world.query_ref::<&SequenceAgent>().count();
-        // What has ended sleeps until its worker moves on, in the next tick.
+        // An ended action sleeps until its worker moves on, in the next tick.
         let most = if self.engine.schedule().tick() == 0 { 0 } else { workers };
         if self.executing_alone() > most {
             return Err(format!("{workers} workers do {} things at once", self.executing_alone()));

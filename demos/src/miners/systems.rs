@@ -10,7 +10,7 @@ use super::{CASTLE, MINES, TICK_SECONDS};
 
 type Walker = (&'static Speed, &'static Standing, &'static Workplace);
 
-/// They walk along a straight line, at the speed that they had when they set out.
+/// Moves workers along straight lines, at the speed that they had at the start.
 pub(super) fn move_to(
     mut actions: Actions<MoveTo>,
     positions: AgentAccess<&'static mut Position>,
@@ -31,7 +31,7 @@ pub(super) fn move_to(
                 if action.from == action.to {
                     return ActionResult::Success;
                 }
-                // A worker that cannot walk would be on the way for ever.
+                // A worker that cannot walk would be on the way forever.
                 if speed.0 <= 0.0 {
                     return ActionResult::Failed;
                 }
@@ -55,7 +55,7 @@ pub(super) fn move_to(
     );
 }
 
-/// They ask their animator for a clip and wait for its end.
+/// Requests a clip from each worker's animator, and waits for its end.
 pub(super) fn play_animation(
     mut actions: Actions<PlayAnimation>,
     animators: AgentAccess<&'static mut Animator>,
@@ -87,7 +87,7 @@ fn gold(item: Item, count: u32) -> u64 {
     if item == Item::GOLD { count.into() } else { 0 }
 }
 
-/// Has an agent handle what it carries, which may not be possible.
+/// Lets an agent handle its inventory, which may fail.
 fn handle(
     carriers: &mut ComponentLookup<Carrier>,
     agent: Agent,
@@ -98,7 +98,7 @@ fn handle(
     if is_done { ActionResult::Success } else { ActionResult::Failed }
 }
 
-/// One after the other: a plan may have several of one agent at once, as the parts of a join.
+/// Runs serially: a plan may have several of these actions of one agent at once, as the parts of a join.
 pub(super) fn add_item(mut actions: Actions<AddItem>, mut carriers: ComponentLookup<Carrier>) {
     actions.update_serial(|agent, &mut AddItem { item, count }| {
         handle(&mut carriers, agent, |inventory, books| {
@@ -122,7 +122,7 @@ pub(super) fn remove_item(
     });
 }
 
-/// Plays the clips that were asked for; animators without one are not visited.
+/// Plays the requested clips; animators without one are not visited.
 pub(super) fn animate(mut animators: Query<(&mut Animator, EnabledMut<Playing>), With<Playing>>) {
     animators.par_for_each(|(animator, mut playing)| {
         if animator.advance(TICK_SECONDS) {

@@ -1,4 +1,4 @@
-//! The miners as they are shown.
+//! The view of the miners.
 
 use formic::inspect::{Ground, Kind, Landmark, Mark, Marks, Scene, View, actions};
 use formic_ai::prelude::*;
@@ -79,14 +79,14 @@ impl View for Miners {
 }
 
 impl Miners {
-    /// The action that is executing, or will begin to in the next tick.
+    /// Returns the action that is executing, or will begin to in the next tick.
     fn current_action(&self, agent: Entity) -> Option<Entity> {
         let body = self.world().get::<Body>(agent).ok()?;
         let mut actions = actions(self.world(), agent).into_iter().enumerate();
         actions.find(|&(place, _)| body.is_running(place)).map(|(_, action)| action)
     }
 
-    /// What an action is for, in a sentence.
+    /// Describes the purpose of an action, in a sentence.
     fn doing(&self, agent: Entity, action: Entity) -> String {
         let world = self.world();
         let place = world.get::<Action>(action).map_or(0, Action::index) + 1;

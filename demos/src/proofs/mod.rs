@@ -1,7 +1,7 @@
-//! Proofs: commands that solve public problems and judge every answer.
+//! Proofs: commands that solve public problems and check every answer.
 //!
-//! They are no simulations: no ticks, no agents, no picture. What they share with
-//! the demos is the way in (clap) and the way out (exit codes, JSON).
+//! They are not simulations: they have no ticks, no agents, no picture. They share with the demos the
+//! command line (clap) and the output (exit codes, JSON).
 
 pub mod path;
 pub mod regions;
@@ -36,13 +36,13 @@ impl Times {
         self.0.push(time);
     }
 
-    /// The mean in nanoseconds, 0 of none.
+    /// Returns the mean in nanoseconds, 0 if there are none.
     fn mean_ns(&self) -> f64 {
         let sum: Duration = self.0.iter().sum();
         sum.as_nanos() as f64 / self.0.len().max(1) as f64
     }
 
-    /// The time in nanoseconds that 99 of 100 do not exceed, 0 of none.
+    /// Returns the time in nanoseconds that 99 of 100 do not exceed, 0 if there are none.
     fn p99_ns(&mut self) -> f64 {
         self.0.sort_unstable();
         let place = (self.0.len() * 99).div_ceil(100).saturating_sub(1);

@@ -54,7 +54,7 @@ impl Algo {
     const fn algorithm(self) -> Algorithm {
         match self {
             Self::Astar => Algorithm::AStar,
-            // Maps of the benchmarks have one weight, so this means jump points.
+            // The benchmark maps have only one weight, so this means jump points.
             Self::Jps => Algorithm::Auto,
         }
     }
@@ -67,7 +67,7 @@ impl Algo {
     }
 }
 
-/// What came out; the keys of the JSON come in this order.
+/// The results; the keys of the JSON are in this order.
 #[derive(Debug, Serialize)]
 struct Results {
     map: String,
@@ -81,11 +81,11 @@ struct Results {
     p99_us: f64,
     expansions: u64,
     threads: usize,
-    /// Of all paths, cell by cell: the same for any number of threads.
+    /// A hash of all paths, cell by cell: the same for any number of threads.
     paths_hash: String,
 }
 
-/// How one scenario ended.
+/// The outcome of one scenario.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Verdict {
     Optimal,
@@ -94,7 +94,7 @@ enum Verdict {
     Unsolved,
 }
 
-/// What came of one scenario.
+/// The result of one scenario.
 #[derive(Debug, Clone, Copy)]
 struct Answer {
     verdict: Verdict,
@@ -106,7 +106,7 @@ struct Answer {
 /// Solves the scenarios that `arguments` name.
 ///
 /// # Errors
-/// Returns [`Failure::Usage`] for a file that cannot be used, [`Failure::Check`] if an answer was wrong,
+/// Returns [`Failure::Usage`] for an unusable file, [`Failure::Check`] if an answer was wrong, and
 /// [`Failure::Stdout`] if `out` cannot be written.
 pub fn run(arguments: &PathArguments, out: &mut dyn Write) -> Result<(), Failure> {
     let terrain = Terrain::new(load_grid(&arguments.map)?, MoveRule::BothFree);
@@ -154,8 +154,8 @@ fn solve(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -
     }
 }
 
-/// The answers to scenarios in their order, by threads that each have their share and a scratch of
-/// their own.
+/// Solves the scenarios and returns the answers in their order. Each thread has its share of them and its
+/// own scratch memory.
 fn answers(arguments: &PathArguments, terrain: &Terrain, scenarios: &[Scenario]) -> Vec<Answer> {
     let share = scenarios.len().div_ceil(arguments.threads).max(1);
     thread::scope(|scope| {
@@ -193,7 +193,7 @@ fn answer(
     }
 }
 
-/// Judges an answer by its path alone: what it claims to cost is not asked.
+/// Judges an answer only by its path, not by the cost that it claims.
 fn judge(terrain: &Terrain, scenario: &Scenario, outcome: PathOutcome, path: &Path) -> Verdict {
     if outcome.cost().is_none() {
         return Verdict::Unsolved;

@@ -1,5 +1,4 @@
-//! `demos regions`: digs and fills at random, and compares the regions with fresh
-//! floods.
+//! `demos regions`: digs and fills at random, and compares the regions with fresh flood fills.
 
 use std::io::Write;
 use std::path::PathBuf;
@@ -32,10 +31,10 @@ pub struct RegionsArguments {
     pub json: bool,
 }
 
-/// How often the partition is compared, besides at the end.
+/// The number of comparisons of the partition before the last one.
 const CHECK_COUNT: u32 = 10;
 
-/// What came out; the keys of the JSON come in this order.
+/// The results; the keys of the JSON are in this order.
 #[derive(Debug, Default, Serialize)]
 struct Results {
     map: String,

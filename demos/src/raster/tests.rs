@@ -8,7 +8,7 @@ fn paper() -> Raster {
     Raster::new(9, 7, Colour::BLACK)
 }
 
-/// The picture as text: one character per pixel, `#` for ink.
+/// Returns the picture as text: one character per pixel, `#` for ink.
 fn drawn(raster: &Raster) -> Vec<String> {
     let row = |y| (0..9).map(|x| if raster.get(x, y) == Some(INK) { '#' } else { '.' }).collect();
     (0..7).map(row).collect()

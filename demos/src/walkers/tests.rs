@@ -1,4 +1,4 @@
-//! The watch sees what it is there for.
+//! Tests that the watch detects illegal positions and moves.
 
 use formic_ecs::World;
 use formic_jobs::{Pool, Schedule, Threads};
@@ -6,7 +6,7 @@ use formic_nav::{AgentClass, Grid, Link, MoveRule, Weight};
 
 use super::*;
 
-/// Watches one agent of a class go from one place to another; returns ticks in rock and illegal moves.
+/// Watches one agent of a class move from one place to another; returns ticks in rock and illegal moves.
 fn check_on(
     terrain: Terrain,
     class: ClassId,
@@ -26,7 +26,7 @@ fn check_on(
     (watch.ticks_in_rock, watch.illegal_moves)
 }
 
-/// The same around a wall in column 1 whose only gap is at its southern end.
+/// Does the same around a wall in column 1 whose only gap is at its southern end.
 fn check_wall(from: (f32, f32), to: (f32, f32), pushed_out: u32) -> (u32, u32) {
     let grid = Grid::from_fn(3, 3, |cell| cell.x != 1 || cell.y == 2).expect("a small grid");
     check_on(Terrain::new(grid, MoveRule::default()), ClassId(0), from, to, pushed_out)
@@ -55,7 +55,7 @@ fn to_be_put_aside_is_not_to_walk() {
 
 #[test]
 fn agents_keep_to_the_ground_of_their_class_with_all_that_they_cover() {
-    // A bank, a river of two columns, and a bank again.
+    // A bank, a river of two columns, and another bank.
     let water = Weight::new(5).expect("not zero");
     let mut terrain =
         Terrain::new(Grid::from_fn(6, 4, |_| true).expect("a small grid"), MoveRule::default());
