@@ -22,10 +22,10 @@ use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::sight::{NEAR, heaviest};
 use crate::terrain::Terrain;
 
-/// What a system keeps from tick to tick that heeds edits.
+/// The state of a system that heeds edits, kept from tick to tick.
 #[derive(Debug, Default)]
 pub struct SeenTerrain {
-    /// The version that it has seen last.
+    /// The last version that it has seen.
     version: Option<GridVersion>,
 }
 
@@ -39,12 +39,12 @@ impl SeenTerrain {
     }
 }
 
-/// Puts agents whose cell has become solid into the nearest open one, of equals
-/// the first in reading order.
+/// Moves agents whose cell has become solid into the nearest open cell, of equals the first in reading
+/// order.
 ///
-/// Those that were on their way ask for a path from there. Where no cell is open
-/// at all, agents stay in the rock and their requests are unreachable. Ticks
-/// without edits cost nothing, so agents have to be spawned on open cells.
+/// Agents that were on their way ask for a path from there. If no cell is open at all, agents stay in the
+/// rock and their requests are unreachable. Ticks without edits cost nothing, so agents have to be
+/// spawned on open cells.
 pub fn push_out(
     mut agents: Query<
         (
@@ -82,9 +82,8 @@ pub fn push_out(
     });
 }
 
-/// Opens those requests again that were refused, or answered by a partial path, and
-/// [keep trying](PathRequest::keep_trying), once an edit has made their goals
-/// reachable.
+/// Reopens requests that [keep trying](PathRequest::keep_trying), and were refused or answered by a
+/// partial path, once an edit has made their goals reachable.
 ///
 /// Ticks without edits cost nothing.
 pub fn retry(
@@ -107,7 +106,7 @@ pub fn retry(
     });
 }
 
-/// The agents, and everything that walking changes on them.
+/// The agents, with everything that walking changes.
 type Walkers<'a> = Query<
     'a,
     (
@@ -123,16 +122,14 @@ type Walkers<'a> = Query<
     ),
 >;
 
-/// Walks every agent that has a path, as far as its speed takes it in one tick. Those
-/// that give way to others ([`Avoid`]) are told where to go, and
-/// [`avoid`](crate::systems::avoid) moves them.
+/// Walks every agent that has a path, as far as its speed takes it in one tick. For agents that give way
+/// to others ([`Avoid`]) it only sets where to go, and [`avoid`](crate::systems::avoid) moves them.
 ///
-/// A path that an edit has broken ahead of the agent is dropped and asked for
-/// anew before the agent takes another step on it, so no agent ever enters a
-/// solid cell, nor cuts a corner.
+/// A path that an edit has broken ahead of the agent is dropped and requested again before the agent
+/// takes another step on it. So no agent ever enters a solid cell, or cuts a corner.
 ///
-/// An agent that waits for an answer walks on along the path that it has, as
-/// [`PathRequest::ask`] says.
+/// An agent that waits for an answer walks on along its current path, as described at
+/// [`PathRequest::ask`].
 pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     let seconds = step.elapsed();
     agents.par_for_each(
@@ -168,7 +165,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
             match done {
                 Done::OnTheWay => {}
                 Done::Arrived if is_under_way => return arrive(request, route, stats),
-                // The end of an old path is no goal, but the place to wait.
+                // The end of an old path is not a goal, but the place to wait.
                 Done::Arrived | Done::Broken | Done::Strayed => {
                     stats.paths_broken += u32::from(matches!(done, Done::Broken));
                     route.clear();
@@ -189,7 +186,7 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
     );
 }
 
-/// What became of a path in a tick.
+/// The fate of a path in a tick.
 enum Done {
     OnTheWay,
     Arrived,
@@ -236,7 +233,7 @@ fn direct(
     done
 }
 
-/// Lets an agent stand that has nowhere to go.
+/// Makes an agent stand that has nowhere to go.
 fn stand(position: Position, request: &mut PathRequest, body: &mut Avoid) {
     match request.status() {
         RequestStatus::Arrived | RequestStatus::Nearby(_) if body.is_left_behind(position.0) => {
@@ -247,8 +244,7 @@ fn stand(position: Position, request: &mut PathRequest, body: &mut Avoid) {
     }
 }
 
-/// Where a route ends: at the goal, or if it does not lead there, in the middle of its last
-/// cell.
+/// The end of a route: the goal, or if the route does not lead there, the centre of its last cell.
 fn end_of_route(request: &PathRequest, route: &Route, goal: Vec2) -> Vec2 {
     let leads_to_goal = request.status() == RequestStatus::Found;
     let last = route.rest().last().filter(|_| !leads_to_goal);
@@ -261,8 +257,8 @@ fn arrive(request: &mut PathRequest, route: &mut Route, stats: &mut PathStats) {
     stats.arrivals += 1;
 }
 
-/// Whether an agent can walk on along its route: it is where the route says, and
-/// every step from there on is legal still.
+/// Whether an agent can walk on along its route: it is where the route says, and every step from there on
+/// is still legal.
 fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
     let (from, to) = (route.behind(), route.next());
     let is_step = to <= from + 1;
@@ -276,8 +272,7 @@ fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
         }
         _ => true,
     };
-    // Of a step the cell behind counts, too: the agent may still be in it, or in a cell
-    // beside a diagonal.
+    // The cell behind counts too: the agent may still be in it, or in a cell beside a diagonal.
     is_free
         && path.revalidate(terrain, if is_step { from } else { to }).is_ok()
         && is_on_route(position.0, route)

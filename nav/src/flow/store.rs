@@ -1,4 +1,4 @@
-//! The store of a flow field: the facts about each cell, sector by sector.
+//! The store of a flow field: the data of each cell, sector by sector.
 
 use formic_ecs::CodecError;
 
@@ -8,36 +8,35 @@ use crate::direction::Direction;
 use crate::grid::Grid;
 use crate::region::sector::{SECTOR_PLACES, Sectors};
 
-/// The cost of a cell that nothing is known about.
+/// The cost of a cell of which nothing is known.
 pub(crate) const UNREACHED: u64 = u64::MAX;
 /// The slot of a sector without any reached cell.
 const NO_SLOT: u32 = u32::MAX;
 
-/// The lowest bits of a mark are a direction; this one says that there is one.
+/// The lowest bits of a mark are a direction. This bit says that there is one.
 const HAS_WAY: u8 = 1 << 3;
 const WAY_MASK: u8 = HAS_WAY - 1;
 /// The cell waits in the queue.
 const QUEUED: u8 = 1 << 4;
-/// The direction is that of a way that an edit has made uncertain: a cell that is forgotten
-/// keeps it.
+/// The direction was made uncertain by an edit: a forgotten cell keeps it.
 const HAD_WAY: u8 = 1 << 5;
 /// The cell got its cost by a link.
 const LINKED: u8 = 1 << 6;
 
-/// How a cell got its cost.
+/// The way in which a cell got its cost.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Way {
-    /// It is a goal.
+    /// The cell is a goal.
     None,
     Step(Direction),
     Link,
 }
 
-/// A cost and a mark for each cell, nine bytes, in sectors that take memory from
-/// when the first of their cells is reached.
+/// A cost and a mark for each cell, nine bytes, in sectors that are allocated when the first of their
+/// cells is reached.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct SectorStore {
-    /// Where the cells of a sector begin, in numbers of sectors.
+    /// The index where the cells of each sector begin, in sectors.
     slots: Vec<u32>,
     sectors: Sectors,
     costs: Vec<u64>,
@@ -69,12 +68,12 @@ impl SectorStore {
         if is_whole { Ok(store) } else { Err(CodecError) }
     }
 
-    /// Whether it is one for a grid of this size.
+    /// Whether the store is for a grid of this size.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {
         self.sectors == Sectors::of(grid)
     }
 
-    /// Forgets everything. Memory is kept.
+    /// Clears everything and keeps the memory.
     pub(crate) fn begin(&mut self, grid: &Grid) {
         self.sectors = Sectors::of(grid);
         self.slots.clear();
@@ -83,7 +82,7 @@ impl SectorStore {
         self.marks.clear();
     }
 
-    /// Sectors that take memory.
+    /// The number of allocated sectors.
     pub(crate) fn sector_count(&self) -> usize {
         self.marks.len() / SECTOR_PLACES
     }
@@ -95,7 +94,7 @@ impl SectorStore {
             + self.marks.capacity()
     }
 
-    /// The place of a cell, or `None` if its sector has no memory.
+    /// The index of a cell, or `None` if its sector is not allocated.
     #[inline]
     fn place(&self, cell: Cell) -> Option<usize> {
         let place = self.sectors.place(cell);
@@ -103,7 +102,7 @@ impl SectorStore {
         (slot != NO_SLOT).then(|| slot as usize * SECTOR_PLACES + place % SECTOR_PLACES)
     }
 
-    /// The place of a cell, whose sector has memory from now on.
+    /// The index of a cell. Allocates its sector if necessary.
     fn claim(&mut self, cell: Cell) -> usize {
         let sector = self.sectors.place(cell) / SECTOR_PLACES;
         if self.slots[sector] == NO_SLOT {
@@ -128,8 +127,8 @@ impl SectorStore {
         place.map_or(UNREACHED, |place| self.costs[place])
     }
 
-    /// The direction in which a cell got its cost, `None` for goals and unreached
-    /// cells, and where that was by a link.
+    /// The direction in which a cell got its cost. `None` for goals and unreached cells, and if it got
+    /// its cost by a link.
     pub(crate) fn way(&self, cell: Cell) -> Option<Direction> {
         let mark = self.marks[self.place(cell)?];
         (mark & HAS_WAY != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
@@ -140,13 +139,13 @@ impl SectorStore {
         self.place(cell).is_some_and(|place| self.marks[place] & LINKED != 0)
     }
 
-    /// The direction in which a cell got its cost last, be it forgotten since.
+    /// The direction in which a cell last got its cost, even if it was forgotten since.
     pub(crate) fn last_way(&self, cell: Cell) -> Option<Direction> {
         let mark = self.marks[self.place(cell)?];
         (mark & (HAS_WAY | HAD_WAY) != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
     }
 
-    /// Gives a cell a cost and marks it as queued. False if it was queued before.
+    /// Gives a cell a cost and marks it as queued. Returns false if it was queued before.
     #[inline]
     pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Way) -> bool {
         let place = self.claim(cell);
@@ -161,8 +160,8 @@ impl SectorStore {
         !was_queued
     }
 
-    /// Lets a cell go by a step instead of the way that it has, of the same cost, if that comes first
-    /// in the order of all directions. Goals stay what they are.
+    /// Makes a cell use a step of the same cost instead of its current one, if the step comes first in
+    /// the order of all directions. Goals stay goals.
     pub(crate) fn prefer(&mut self, cell: Cell, way: Way) {
         let (Some(place), Way::Step(way)) = (self.place(cell), way) else { return };
         let mark = self.marks[place];
@@ -172,7 +171,7 @@ impl SectorStore {
         }
     }
 
-    /// Takes the mark of being queued off a cell, if it has it, at this cost.
+    /// Removes the queued mark from a cell, if it has that mark, at this cost.
     #[inline]
     pub(crate) fn take(&mut self, cell: Cell, cost: u64) -> bool {
         let Some(place) = self.place(cell) else { return false };
@@ -190,12 +189,12 @@ impl SectorStore {
         }
     }
 
-    /// How many cells are marked as queued.
+    /// The number of cells that are marked as queued.
     pub(crate) fn queued_count(&self) -> usize {
         self.marks.iter().filter(|&&mark| mark & QUEUED != 0).count()
     }
 
-    /// Makes a cell unreached. True if it was queued.
+    /// Makes a cell unreached. Returns true if it was queued.
     pub(crate) fn forget(&mut self, cell: Cell) -> bool {
         let Some(place) = self.place(cell) else { return false };
         self.costs[place] = UNREACHED;

@@ -1,16 +1,14 @@
 //! The wave that spreads from the goals of a flow field, and its repair.
 //!
-//! E. Dijkstra, "A Note on Two Problems in Connexion with Graphs", 1959, halted
-//! and resumed at will; after edits in the way of G. Ramalingam and T. Reps, "An
-//! Incremental Algorithm for a Generalization of the Shortest-Path Problem", 1996:
-//! what got its cost across an edit is forgotten, and enters the queue again from
-//! what is still known around it.
+//! It is Dijkstra's algorithm (E. Dijkstra, "A Note on Two Problems in Connexion with Graphs", 1959),
+//! halted and resumed at will. After edits it follows G. Ramalingam and T. Reps, "An Incremental
+//! Algorithm for a Generalization of the Shortest-Path Problem", 1996: cells that got their cost across
+//! an edit are forgotten, and enter the queue again from what is still known around them.
 //!
-//! Two things hold where no repair is under way. The cost of a cell is never less than the true
-//! one: there is a way of that cost or less, along the directions in which costs
-//! came. And where a step from a cell leads to one whose cost could be less, the
-//! former waits in the queue. So a cost is final once nothing in the queue is
-//! cheaper.
+//! Two invariants hold while no repair is in progress. The cost of a cell is never less than the true
+//! one: a path of that cost or less exists, along the directions in which costs came. And if a step from
+//! a cell leads to one whose cost could be less, the former waits in the queue. So a cost is final once
+//! nothing in the queue is cheaper.
 
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
@@ -24,11 +22,10 @@ use crate::direction::{Direction, MoveRule, members};
 use crate::flow::store::{SectorStore, UNREACHED, Way};
 use crate::grid::Grid;
 
-/// Entries of the queue that may be out of date before it is tidied, beside as
-/// many as are not.
+/// The queue is tidied once it has this many more stale entries than valid ones.
 const STALE_COUNT_MAX: usize = 1024;
 
-/// The ground that a wave runs over.
+/// The ground over which a wave runs.
 #[derive(Clone, Copy)]
 pub(crate) struct Ground<'a> {
     pub(crate) grid: &'a Grid,
@@ -40,7 +37,7 @@ impl<'a> Ground<'a> {
         Self { grid, moves: rule.table() }
     }
 
-    /// The legal directions from a cell on the grid.
+    /// The legal directions from a cell inside the grid.
     #[inline]
     fn moves(self, cell: Cell) -> u8 {
         self.moves[usize::from(self.grid.ring(cell))]
@@ -55,19 +52,19 @@ impl<'a> Ground<'a> {
         (next, u64::from(length) * weight.factor())
     }
 
-    /// The cells one legal step away from a cell on the grid, and the units of the steps.
+    /// The cells one legal step away from a cell inside the grid, and the units of the steps.
     pub(crate) fn steps(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
         members(self.moves(cell)).map(move |direction| self.step(cell, direction))
     }
 
-    /// A cell and those around it, as far as they are on the grid: all whose steps an edit of the cell
-    /// can touch. (Where a link leads to it, the wave tells the other end.)
+    /// A cell and those around it, as far as they lie inside the grid: all cells whose steps an edit of
+    /// the cell can affect. (If a link leads to it, the wave handles the other end.)
     pub(crate) fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
         let ring = Direction::ALL.into_iter().filter_map(move |direction| direction.step(cell));
         std::iter::once(cell).chain(ring).filter(move |&cell| self.grid.contains(cell))
     }
 
-    /// The cells that open links lead to from a cell, and their units.
+    /// The cells to which open links lead from a cell, and their units.
     pub(crate) fn links(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
         let open = self.grid.links().from(cell).iter().filter(move |it| self.grid.is_link_open(it));
         open.map(|link| (link.to, link.units()))
@@ -80,35 +77,35 @@ impl<'a> Ground<'a> {
     }
 }
 
-/// Costs to the goals, as far as they are known, and the queue.
+/// The costs to the goals, as far as they are known, and the queue.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Wave {
     store: SectorStore,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
     /// Entries of the queue that are not out of date.
     queued_count: usize,
-    /// What is left of a repair.
+    /// The rest of a repair.
     repair: Repair,
-    /// Cells that the wave ran through, and that repairs looked at.
+    /// The number of cells that the wave expanded, and that repairs looked at.
     pub(crate) expansion_count: u64,
 }
 
-/// A repair under way: first cells are forgotten, then those enter the queue again that have a
-/// known one beside them. Edits may come in between.
+/// A repair in progress. First cells are forgotten, then those of them beside a known cell enter the
+/// queue again. More edits may come in between.
 #[derive(Clone, Debug, Default)]
 struct Repair {
     /// The cells that were forgotten.
     lost: Vec<Cell>,
-    /// Those of them before this place have handed on that they are lost.
+    /// The cells before this index have passed on that they are lost.
     told: usize,
-    /// Those of them before this place had their turn to enter the queue again.
+    /// The cells before this index had their turn to enter the queue again.
     reentered: usize,
     /// The cells of edits, around which others may enter the queue.
     edited: Vec<Cell>,
 }
 
 impl Wave {
-    /// The costs, and the queue in the order in which it will be emptied.
+    /// Writes the costs, and the queue in the order in which it will be emptied.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         self.store.write(out);
         put(out, self.expansion_count);
@@ -140,12 +137,12 @@ impl Wave {
         Ok(Self { queued_count: store.queued_count(), store, queue, repair, expansion_count })
     }
 
-    /// Whether it is one over a grid of this size.
+    /// Whether the wave is over a grid of this size.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {
         self.store.is_for(grid)
     }
 
-    /// Forgets everything and starts at goals, of which only open ones count.
+    /// Clears everything and starts at goals, of which only open ones count.
     pub(crate) fn begin(&mut self, grid: &Grid, goals: &[Cell]) {
         self.store.begin(grid);
         self.queue.clear();
@@ -169,8 +166,8 @@ impl Wave {
         self.queue.push(Reverse((cost, cell.to_bits())));
     }
 
-    /// Offers a cell a way. Of equal ones it has the first in the order of all directions, whichever
-    /// came first: links come last.
+    /// Offers a cell a cost, by a step or a link. Of equal costs the cell keeps the first in the order of
+    /// all directions, whichever came first; links come last.
     #[inline]
     fn offer(&mut self, cell: Cell, cost: u64, way: Way) {
         match cost.cmp(&self.store.cost(cell)) {
@@ -185,8 +182,8 @@ impl Wave {
         self.repair.lost.push(cell);
     }
 
-    /// The cost of a cell if it is final, [`UNREACHED`] if no goal can be reached
-    /// from there, and `None` if the wave has to run on to know.
+    /// The cost of a cell if it is final, [`UNREACHED`] if no goal can be reached from there, and `None`
+    /// if the wave has to run on to know.
     pub(crate) fn final_cost(&self, cell: Cell) -> Option<u64> {
         if !self.repair.is_done() {
             return None;
@@ -202,8 +199,8 @@ impl Wave {
         self.final_cost(cell).unwrap_or(UNREACHED)
     }
 
-    /// Runs on until the cost of a cell is final, or for so many steps. Returns how many it took:
-    /// entries that are out of date count as well.
+    /// Runs on until the cost of a cell is final, or for at most `count_max` steps. Returns the number of
+    /// steps taken, which includes stale entries.
     pub(crate) fn settle_within(&mut self, ground: Ground<'_>, cell: Cell, count_max: u64) -> u64 {
         let mut count = 0;
         while count < count_max && self.final_cost(cell).is_none() && self.advance(ground) {
@@ -217,8 +214,8 @@ impl Wave {
         while self.advance(ground) {}
     }
 
-    /// Takes the cheapest entry out of the queue. False if there was none. Before, one step of the
-    /// repair.
+    /// Removes the cheapest entry from the queue, after one step of the repair. Returns false if there
+    /// was no entry.
     #[inline]
     fn advance(&mut self, ground: Ground<'_>) -> bool {
         if !self.repair.is_done() {
@@ -228,8 +225,7 @@ impl Wave {
         }
         let Some(Reverse((cost, bits))) = self.queue.pop() else { return false };
         let cell = Cell::from_bits(bits);
-        // A cell is entered again when a cheaper way turns up, and the older
-        // entry is then passed over here.
+        // A cell is entered again when a cheaper path turns up. The older entry is then skipped here.
         if self.store.take(cell, cost) {
             self.queued_count -= 1;
             self.expansion_count += 1;
@@ -244,16 +240,17 @@ impl Wave {
         true
     }
 
-    /// The first direction, in the order of all, that leads on from an open cell
-    /// at its final cost; `None` at a goal and where there is no way.
+    /// The first direction, in the order of all, that leads on from an open cell at its final cost;
+    /// `None` at a goal and if there is no path.
     ///
-    /// All that lead on have made their offers: the cells ahead are cheaper, so they had their turns.
+    /// All directions that lead on have made their offers: the cells ahead are cheaper, so they had their
+    /// turns.
     pub(crate) fn direction(&self, cell: Cell) -> Option<Direction> {
         self.store.way(cell)
     }
 
-    /// The cell that the first link leads to, of those that lead on from an open cell at its final
-    /// cost; `None` where there is none. Directions come first.
+    /// The cell to which the first of the links leads that lead on from an open cell at its final cost;
+    /// `None` if there is none. Directions come first.
     pub(crate) fn link(&self, ground: Ground<'_>, cell: Cell) -> Option<Cell> {
         let cost = Some(self.store.cost(cell)).filter(|&cost| cost != UNREACHED)?;
         let mut links = ground.links(cell);
@@ -262,15 +259,15 @@ impl Wave {
         links.find(leads_on).map(|(to, _)| to)
     }
 
-    /// A direction that led on from an open cell before edits, or that has the best cost so far,
-    /// and is legal still. To follow while the wave is on its way.
+    /// A direction that led on from an open cell before edits, or that has the best cost so far, and is
+    /// still legal. Agents follow it while the wave has not arrived.
     pub(crate) fn likely_direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
         let way = self.store.last_way(cell)?;
         (ground.moves(cell) & way.bit() != 0).then_some(way)
     }
 
-    /// Begins to follow edits of some cells on the grid. Nothing is final until that is done, by
-    /// going on.
+    /// Begins to follow edits of some cells inside the grid. Nothing is final until the wave has run on
+    /// and finished the repair.
     pub(crate) fn begin_repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
         for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
             if self.store.cost(cell) != UNREACHED && !self.is_supported(ground, cell) {
@@ -286,9 +283,9 @@ impl Wave {
         self.repair.edited.extend(edited);
     }
 
-    /// Takes one cell further in the repair.
+    /// Advances the repair by one cell.
     fn advance_repair(&mut self, ground: Ground<'_>) {
-        // What came by way of a lost cell is lost as well.
+        // Cells that got their cost by way of a lost cell are lost as well.
         if let Some(&cell) = self.repair.lost.get(self.repair.told) {
             self.repair.told += 1;
             for direction in Direction::ALL {
@@ -317,7 +314,7 @@ impl Wave {
         }
     }
 
-    /// Whether a cell still has a way of its cost or less.
+    /// Whether a cell still has a path of its cost or less.
     fn is_supported(&self, ground: Ground<'_>, cell: Cell) -> bool {
         if !ground.grid.is_open(cell) {
             return false;
@@ -337,8 +334,8 @@ impl Wave {
         cost.is_some_and(|cost| cost <= self.store.cost(cell))
     }
 
-    /// Gives a cell the best cost that the cells around it offer, of those that do not wait in the
-    /// queue themselves: these make their offers when it is their turn.
+    /// Gives a cell the best cost that the cells around it offer. Cells that wait in the queue themselves
+    /// make their offers when it is their turn.
     fn reenter(&mut self, ground: Ground<'_>, cell: Cell) {
         if !ground.grid.is_open(cell) {
             return;
@@ -355,11 +352,10 @@ impl Wave {
         }
     }
 
-    /// Drops the entries that are out of date. Edits leave some behind, which
-    /// nothing but a wave that runs on would ever take out.
+    /// Drops stale entries. Edits leave some behind, which only a wave that runs on would remove.
     fn tidy(&mut self) {
         let Self { store, queue, .. } = self;
-        // An entry can be there twice: the first takes the mark.
+        // An entry can occur twice: the first one takes the mark.
         queue.retain(|&Reverse((cost, bits))| store.take(Cell::from_bits(bits), cost));
         for &Reverse((_, bits)) in queue.iter() {
             store.put_back(Cell::from_bits(bits));

@@ -1,18 +1,15 @@
 //! Paths of least cost over weighted cells, by A* from both ends.
 //!
-//! P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic
-//! Determination of Minimum Cost Paths", 1968; W. Pijls and H. Post, "Yet Another
-//! Bidirectional Algorithm for Finding the Shortest Path", 2009 (NBA*). The estimate is
-//! the octile (or Manhattan) distance between cell centres times the least weight of the
-//! map, which is consistent. A cell is expanded by one side only: what one has closed the
-//! other passes over, for the best way through it is known then. What cannot be better than
-//! the best way so far, by the estimate or by what the other side has come to, is not
-//! expanded.
+//! P. Hart, N. Nilsson and B. Raphael, "A Formal Basis for the Heuristic Determination of Minimum Cost
+//! Paths", 1968; W. Pijls and H. Post, "Yet Another Bidirectional Algorithm for Finding the Shortest
+//! Path", 2009 (NBA*). The estimate is the octile (or Manhattan) distance between cell centres times the
+//! least weight of the map, which is consistent. A cell is expanded by one side only: each side skips
+//! what the other has closed, because the best path through it is known then. A cell that cannot improve
+//! on the best path so far, by the estimate or by the progress of the other side, is not expanded.
 //!
-//! The open lists have buckets, so a cell can be expanded a little before its time, and is
-//! then expanded again. A side empties a bucket before the other has its turn, so that what
-//! the other sees is final. On maps of one weight, where estimates lead straight to the goal,
-//! all turns are those of the first side.
+//! The open lists have buckets, so a cell can be expanded a little early, and is then expanded again. A
+//! side empties a bucket before the other has its turn, so what the other sees is final. On maps of one
+//! weight, where estimates lead straight to the goal, all turns are those of the first side.
 
 use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
@@ -25,14 +22,14 @@ use crate::path::open_list::{BUCKET_BITS, BUCKET_BITS_WITH_LANDMARKS, OpenList};
 use crate::path::prune::{ONWARD, PruneTable, table};
 use crate::terrain::Terrain;
 
-/// The memory of A*, and how far a search has come.
+/// The memory of A*, and the progress of a search.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AStar {
-    /// From the start, and from the goal.
+    /// The side from the start, and the side from the goal.
     sides: [Side; 2],
     /// The side that expands.
     turn: usize,
-    /// Cells that the last run expanded.
+    /// The number of cells that the last run expanded.
     pub(crate) expansion_count: u64,
     best: Best,
 }
@@ -44,12 +41,12 @@ struct Side {
     open: OpenList,
 }
 
-/// The best way so far.
+/// The best path so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Best {
-    /// What it costs, `u64::MAX` as long as there is none.
+    /// The cost of the path, `u64::MAX` as long as there is none.
     units: u64,
-    /// A cell of it that both sides have reached.
+    /// A cell of the path that both sides have reached.
     meeting: Option<Cell>,
 }
 
@@ -59,8 +56,7 @@ impl AStar {
         self.sides.iter().map(|side| side.nodes.bytes() + side.open.bytes()).sum()
     }
 
-    /// Finds the cost of the best path. `None` if the budget is spent first; that
-    /// a path exists is known beforehand.
+    /// Finds the cost of the best path, which must exist. Returns `None` if the budget is spent first.
     pub(crate) fn run(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
         let [start, goal] = query.ends;
         let units = if start == goal { 0 } else { u64::MAX };
@@ -74,7 +70,7 @@ impl AStar {
         self.resume(query, expansion_count_max)
     }
 
-    /// Goes on with the same query where the budget of the last run was spent.
+    /// Resumes the same query after the last run has spent its budget.
     pub(crate) fn resume(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
         self.expansion_count = 0;
         if query.is_uniform {
@@ -138,33 +134,34 @@ impl AStar {
     }
 }
 
-/// A side that empties a bucket.
+/// The turn of a side, which empties a bucket.
 struct Turn<'a> {
     query: &'a Query<'a>,
-    /// Its number.
+    /// The number of the side.
     side: usize,
     own: &'a mut Side,
     other: &'a Side,
-    /// What every way from end to end costs at least, of those that the other side has not finished.
+    /// A lower bound of the cost of every path from end to end that the other side has not finished.
     floor: u64,
     best: &'a mut Best,
 }
 
 impl Turn<'_> {
-    /// Empties the bucket, unless the budget is spent first. How many cells were expanded comes second.
+    /// Empties the bucket, unless the budget is spent first. The second result is the number of cells
+    /// expanded.
     #[inline]
     fn run<const WEIGHTED: bool>(&mut self, expansion_count_max: u64) -> (bool, u64) {
         let [ahead, behind] = [self.side, 1 - self.side].map(|side| &self.query.estimates[side]);
         let mut expansion_count = 0;
         while let Some(cell) = self.own.open.pop() {
             let index = self.query.grid.index_inside(cell);
-            // A cell is pushed again when a cheaper way to it turns up, and the
-            // older entry is then passed over here.
+            // A cell is pushed again when a cheaper path to it turns up. The older entry is then skipped
+            // here.
             if !self.own.nodes.take(index) || self.other.nodes.is_closed(index) {
                 continue;
             }
             let (cost, best) = (self.own.nodes.cost(index), self.best.units);
-            // A better way may have turned up since the cell was pushed.
+            // A better path may have turned up since the cell was pushed.
             let is_known = best < u64::MAX;
             if is_known
                 && (cost + ahead.rest(cell, index) >= best
@@ -229,8 +226,8 @@ impl Turn<'_> {
     }
 }
 
-/// The steps that do not lead back, for each arrival: all others lead to cells that are a straight
-/// step from where this one was entered from, and cost less that way whatever they weigh.
+/// The steps that do not lead back, for each arrival. All others lead to cells that are a straight step
+/// from where this one was entered from, and cost less that way whatever they weigh.
 const AHEAD: [u8; 8] = {
     let mut ahead = [0; 8];
     let mut i = 0;
@@ -245,13 +242,13 @@ const AHEAD: [u8; 8] = {
     ahead
 };
 
-/// Of more steps than this, those that are not needed are left out.
+/// If there are more steps than this, those that are not needed are left out.
 const STEPS_MIN: u32 = 3;
 
-/// How many shortcuts estimates can know.
+/// The maximum number of shortcuts that estimates can know.
 const SHORTCUT_COUNT_MAX: usize = 32;
 
-/// Units of a step in each direction between cells of weight one.
+/// The units of a step in each direction between cells of weight one.
 const LENGTHS: [u64; 8] = {
     let mut lengths = [STRAIGHT as u64; 8];
     let mut i = 0;
@@ -264,22 +261,22 @@ const LENGTHS: [u64; 8] = {
     lengths
 };
 
-/// What stays the same during a search.
+/// The data that stay the same during a search.
 pub(crate) struct Query<'a> {
     grid: &'a Grid,
     moves: &'static [u8; 256],
     prune: &'static PruneTable,
-    /// They know which cells are mixed.
+    /// These know which cells are mixed.
     lanes: &'a LanePair,
-    /// What a step in each direction adds to the index of a cell.
+    /// The difference that a step in each direction makes to the index of a cell.
     offsets: [isize; 8],
     /// Start and goal.
     ends: [Cell; 2],
-    /// Of what is left for each side.
+    /// The estimate of the rest of the path, for each side.
     estimates: [Estimate<'a>; 2],
     /// The least weight of the map.
     weight_min: u64,
-    /// How much a step or a link can raise an estimate.
+    /// The maximum by which a step or a link can raise an estimate.
     rise: u64,
     bucket_bits: u32,
     /// Whether all open cells have that weight.
@@ -299,7 +296,7 @@ impl<'a> Query<'a> {
         });
         let ends = [start, goal];
         let estimates = [0, 1].map(|side| Estimate::new(terrain, weight_min, side, ends[1 - side]));
-        // A step away from the goal adds its cost and as much more to go at most.
+        // A step away from the goal adds at most its cost and as much again to the rest.
         let (weight_more, bucket_bits) = match terrain.landmarks() {
             Some(_) => (weight_max, BUCKET_BITS_WITH_LANDMARKS),
             None => (weight_min, BUCKET_BITS),
@@ -327,7 +324,7 @@ impl<'a> Query<'a> {
         }
     }
 
-    /// The open links that lead from a cell as a side goes, with where they lead and what they cost.
+    /// The open links that lead from a cell in the direction of a side, with their ends and costs.
     fn links(&self, side: usize, cell: Cell) -> impl Iterator<Item = (Cell, u64)> {
         let links = self.grid.links();
         let links = if side == 0 { links.from(cell) } else { links.to(cell) };
@@ -336,7 +333,7 @@ impl<'a> Query<'a> {
     }
 }
 
-/// All open links of a grid: from where to where a side goes by them, and what they cost.
+/// All open links of a grid: their beginnings and ends in the direction of a side, and their costs.
 fn links(grid: &Grid, side: usize) -> impl Iterator<Item = (Cell, Cell, u64)> {
     let links = grid.links().all().iter().filter(|link| grid.is_link_open(link));
     links.map(move |link| match side {
@@ -345,19 +342,19 @@ fn links(grid: &Grid, side: usize) -> impl Iterator<Item = (Cell, Cell, u64)> {
     })
 }
 
-/// How much is left at least from any cell to the end that a side goes to.
+/// A lower bound of the cost from any cell to the end that a side searches for.
 struct Estimate<'a> {
     rule: MoveRule,
     target: Cell,
     /// With the distances of the target.
     landmarks: Option<(&'a Landmarks, Distances)>,
-    /// One or zero: whether it counts that a cell is farther from a landmark than the target, and that
-    /// it is nearer. Links may lead one way only, and then one of them does.
+    /// One or zero for each: whether it counts that a cell is farther from a landmark than the target,
+    /// and that it is nearer. Links may lead one way only, and then only one of them counts.
     counts: [i32; 2],
-    /// By which distances are scaled: the least weight, or zero where links make them useless.
+    /// The factor of distances: the least weight, or zero if links make them useless.
     scale: u64,
-    /// Where links begin by which the target may be nearer than as the crow flies, and how far it is
-    /// from there at least.
+    /// The beginnings of links that may bring the target nearer than the open-ground distance, with lower
+    /// bounds of the cost from there.
     shortcuts: [(Cell, u64); SHORTCUT_COUNT_MAX],
     shortcut_count: usize,
 }
@@ -372,7 +369,7 @@ impl<'a> Estimate<'a> {
         let mut estimate =
             Self { rule, target, landmarks, counts, scale, shortcuts, shortcut_count };
         let flight = |from, to| distance_units(rule, from, to) * scale;
-        // Others are no nearer than as the crow flies.
+        // Other links save nothing over the open-ground distance.
         let shortcuts = || links(grid, side).filter(|&(from, to, units)| units < flight(from, to));
         // Estimates that rise by more would make the open list too long.
         let is_vast = flight(Cell::new(0, 0), Cell::new(grid.width(), grid.height())) >> 32 > 0;
@@ -380,7 +377,7 @@ impl<'a> Estimate<'a> {
             estimate.scale = 0;
             return estimate;
         }
-        // As in Dijkstra's algorithm: the one that is nearest to the target is known with each round.
+        // As in Dijkstra's algorithm: each round finds the next nearest one to the target.
         while let Some((rest, from)) = shortcuts()
             .filter(|&(from, ..)| estimate.known().iter().all(|&(known, _)| known != from))
             .map(|(from, to, units)| (units + estimate.by_flight(to), from))
@@ -396,7 +393,7 @@ impl<'a> Estimate<'a> {
         &self.shortcuts[..self.shortcut_count]
     }
 
-    /// The units between a cell, with its index, and the target, at least.
+    /// A lower bound of the units between a cell, with its index, and the target.
     #[inline]
     fn rest(&self, cell: Cell, index: usize) -> u64 {
         let flight = self.by_flight(cell);

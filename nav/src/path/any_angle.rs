@@ -1,11 +1,11 @@
-//! Shortest ways at any angle.
+//! Shortest any-angle paths.
 //!
-//! Anya (D. Harabor, A. Grastien, D. Öz and V. Aksakalli, "Optimal Any-Angle Pathfinding in Practice",
-//! 2016): the search goes over intervals that are seen from a point, and not over points. Exact, and
-//! nothing is prepared. Everything but lengths is in integers.
+//! The algorithm is Anya (D. Harabor, A. Grastien, D. Öz and V. Aksakalli, "Optimal Any-Angle Pathfinding
+//! in Practice", 2016): the search goes over intervals that are visible from a point, and not over
+//! points. It is exact, and needs no preprocessing. Everything except lengths is in integers.
 //!
-//! Solid cells count a part of a cell beyond their sides, so that ways along them keep that
-//! distance. Thus the map falls into strips, within which walls are upright:
+//! Solid cells extend by a part of a cell beyond their sides, so paths along them keep that distance. So
+//! the map falls into strips, within which walls are upright:
 //!
 //! ```text
 //!   ──────────────────────────────
@@ -15,9 +15,9 @@
 //!   ──────────────────────────────
 //! ```
 //!
-//! A window is an interval on the line between two strips. Through it a cone of the strip behind is seen,
-//! and there the next windows; where it ends at the corner of a wall, the way may turn around that
-//! corner, and the rest of the strip is seen from there.
+//! A window is an interval on the line between two strips. Through it a cone of the strip behind is
+//! visible, and there the next windows. If the window ends at the corner of a wall, the path may turn
+//! around that corner, and the rest of the strip is visible from there.
 
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, HashMap};
@@ -30,30 +30,30 @@ use crate::line::{PARTS, Point};
 /// The memory of searches.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct AnyAngle {
-    /// Where ways turn, in the order in which they were found; the first one is the start.
+    /// The points where paths turn, in the order in which they were found; the first one is the start.
     turns: Vec<Turn>,
-    /// The last turn at each place, which is the one at least cost.
+    /// The last turn at each place, which is the one with the shortest path.
     places: HashMap<u64, u32, BuildHasherDefault<Mixer>>,
-    /// What was seen, in the order in which it was found.
+    /// The sights, in the order in which they were found.
     sights: Vec<Sight>,
-    /// The estimates of those that are to be looked at, as bits, which have the same order; of equals the goal comes
-    /// first, and then what was seen first. With the places of the sights.
+    /// The open list: estimates as bits, which have the same order, with the indices of the sights. Of
+    /// equal estimates the goal comes first, and then the sight that was found first.
     open: BinaryHeap<Reverse<(u64, bool, u32)>>,
 }
 
-/// A point where ways turn.
+/// A point where paths turn.
 #[derive(Clone, Copy, Debug)]
 struct Turn {
     at: Point,
-    /// The length of the way from the start, in parts of a cell.
+    /// The length of the path from the start, in parts of a cell.
     length: f64,
-    /// The turn before; its own number at the start.
+    /// The turn before; the turn's own number at the start.
     parent: u32,
-    /// Whether a shorter way to this place was found since.
+    /// Whether a shorter path to this place was found since.
     is_beaten: bool,
 }
 
-/// What is seen from a turn: the goal, or a window.
+/// A thing visible from a turn: the goal, or a window.
 #[derive(Clone, Copy, Debug)]
 struct Sight {
     turn: u32,
@@ -63,41 +63,41 @@ struct Sight {
 /// An interval on the line where a strip begins.
 #[derive(Clone, Copy, Debug)]
 struct Window {
-    /// The strip that it leads into.
+    /// The strip into which it leads.
     strip: i32,
-    /// The first and the last of the open columns of that strip that it leads into.
+    /// The first and the last of the open columns of that strip into which it leads.
     run: [i32; 2],
     /// Whether it leads south (1) or north (-1).
     way: i32,
-    /// Its ends in the west and in the east.
+    /// The west and the east end.
     ends: [End; 2],
 }
 
-/// An end of a window, as a ray from the turn that it is seen from.
+/// An end of a window, as a ray from the turn from which it is visible.
 #[derive(Clone, Copy, Debug)]
 struct End {
     x: i32,
     y: i32,
     /// Whether the ray leads to the corner of a wall, and the wall is on the side of this end.
     is_corner: bool,
-    /// Whether what lies on the ray is seen from elsewhere.
+    /// Whether points on the ray are handled from elsewhere.
     is_excluded: bool,
 }
 
-/// What a search came to.
+/// The result of a run.
 pub(crate) enum AnyAngleOutcome {
-    /// The last turn before the goal, and the length of the way in cells.
+    /// The last turn before the goal, and the length of the path in cells.
     Found(u32, f64),
     /// The budget is spent.
     OutOfBudget,
 }
 
-/// A search that runs.
+/// A search in progress.
 pub(crate) struct AnyAngleSearch<'a> {
     grid: &'a Grid,
     state: &'a mut AnyAngle,
     goal: Point,
-    /// Windows that were looked through by this run.
+    /// The number of windows that this run looked through.
     pub(crate) expansion_count: u64,
 }
 
@@ -110,7 +110,7 @@ impl AnyAngle {
             + self.open.capacity() * size_of::<(u64, bool, u32)>()
     }
 
-    /// The points at which a way goes on in another direction, from a turn back to the start, both included.
+    /// The points at which a path turns, from a turn back to the start, both included.
     pub(crate) fn trace_back(&self, goal: Point, turn: u32) -> impl Iterator<Item = Point> + '_ {
         let (mut before, mut number) = (goal, Some(turn));
         std::iter::from_fn(move || {
@@ -134,8 +134,8 @@ impl<'a> AnyAngleSearch<'a> {
         Self { grid, state, goal: Point::centre(goal), expansion_count: 0 }
     }
 
-    /// Runs until the goal is reached, which must be possible: from a start, or without one from
-    /// where a run to the same goal has spent its budget.
+    /// Runs until the goal is reached, which must be possible. It begins at a start, or, without one,
+    /// resumes a run to the same goal that has spent its budget.
     pub(crate) fn run(&mut self, start: Option<Cell>, expansion_count_max: u64) -> AnyAngleOutcome {
         start.into_iter().for_each(|start| self.begin(start));
         loop {
@@ -280,9 +280,9 @@ impl<'a> AnyAngleSearch<'a> {
         }
     }
 
-    /// The length of the shortest way from a point to the goal, through a window at this height.
+    /// The length of the shortest path from a point to the goal, through a window at this height.
     fn shortest_through(&self, from: Point, y: i32, window: &Window) -> f64 {
-        // A way back through the window is as long as one to the mirror image of the goal.
+        // A path back through the window is as long as one to the mirror image of the goal.
         let is_back = (self.goal.y - y) * window.way < 0;
         let goal_y = if is_back { 2 * y - self.goal.y } else { self.goal.y };
         let (down, to_goal) = (f64::from(y - from.y), f64::from(goal_y - from.y));
@@ -293,7 +293,7 @@ impl<'a> AnyAngleSearch<'a> {
         (x * x + down * down).sqrt() + (rest_x * rest_x + rest * rest).sqrt()
     }
 
-    /// Comes to a turn from another one, unless there is a way to it that is as short.
+    /// Reaches a turn from another one, unless there is a path to it that is as short.
     fn reach(&mut self, parent: u32, at: Point) -> Option<u32> {
         let AnyAngle { turns, places, .. } = self.state;
         let before = turns[parent as usize];
@@ -317,7 +317,7 @@ impl<'a> AnyAngleSearch<'a> {
         self.see(turn, None, length + at.distance(self.goal));
     }
 
-    /// Keeps what is seen from a turn, to be looked at in the order of the lengths of ways through it, at least.
+    /// Keeps a sight from a turn, ordered by the minimum length of paths through it.
     fn see(&mut self, turn: u32, window: Option<Window>, estimate: f64) {
         let AnyAngle { sights, open, .. } = self.state;
         open.push(Reverse((estimate.to_bits(), window.is_some(), count_u32(sights.len()))));
@@ -389,9 +389,10 @@ impl End {
         Self { x: x - from.x, y: y - from.y, is_corner: false, is_excluded: false }
     }
 
-    /// Whether an offset as far in the direction of the window lies east (1) of the ray, west (-1) of it, or on it.
+    /// Whether an offset equally far in the direction of the window lies east (1) of the ray, west (-1)
+    /// of it, or on it.
     fn side_of(self, other: (i32, i32)) -> i32 {
-        // Which is which depends on whether the ray leads north or south.
+        // The sign depends on whether the ray leads north or south.
         cross(other, (self.x, self.y)).cmp(&0) as i32 * self.y.signum()
     }
 }
@@ -419,7 +420,7 @@ const fn walls(run: [i32; 2]) -> [i32; 2] {
     [PARTS * run[0] + 1, PARTS * run[1] + PARTS - 1]
 }
 
-/// The height at which a way north (-1) or south (1) leaves a strip.
+/// The height at which a path north (-1) or south (1) leaves a strip.
 const fn far_side(strip: i32, way: i32) -> i32 {
     let parts = match (strip % 2 == 0, way > 0) {
         (true, false) => 1,

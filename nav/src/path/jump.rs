@@ -1,21 +1,19 @@
 //! Paths of least cost by jump points.
 //!
-//! Jump point search (D. Harabor and A. Grastien, 2011) with block scanning and
-//! pruning of intermediate jump points (the same, 2014): a diagonal looks to both
-//! sides at each step and hands on the jump points it finds there, but becomes no
-//! node itself. Nothing is prepared but the stops that [`LanePair`] keeps, so that
-//! an edit costs a few words.
+//! Jump point search (D. Harabor and A. Grastien, 2011) with block scanning and pruning of intermediate
+//! jump points (the same, 2014): a diagonal looks to both sides at each step and hands on the jump points
+//! that it finds there, but becomes no node itself. Only the stops that [`LanePair`] keeps are prepared,
+//! so an edit costs a few words.
 //!
-//! All four rules have jump points. Where steps are orthogonal only, rows take
-//! the part of diagonals: paths go along their row first.
+//! All four rules have jump points. If only orthogonal steps are legal, rows take the part of diagonals:
+//! paths go along their row first.
 //!
-//! If weights differ, every mixed cell that a jump comes to is a jump point (see
-//! [`LanePair`]), from which all legal steps are taken. Why that is exact: a step is left
-//! out only at a cell whose surroundings have its weight, and there one of two things
-//! holds. Either another way to the same cell costs less; then the one that is left out
-//! is of no best path. Or a diagonal and a straight step cost as much as the same steps
-//! in the other order; then going back along the straight line, one comes to a cell that
-//! does take the diagonal, and no straight step behind it is ever left out.
+//! If weights differ, every mixed cell that a jump comes to is a jump point (see [`LanePair`]), from
+//! which all legal steps are taken. This is exact: a step is left out only at a cell whose surroundings
+//! have its weight, and there one of two things holds. Either another way to the same cell costs less;
+//! then no best path contains the step that is left out. Or a diagonal and a straight step cost as much
+//! as the same steps in the other order; then going back along the straight line, one comes to a cell
+//! that does take the diagonal, and no straight step behind it is ever left out.
 
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
@@ -26,7 +24,7 @@ use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
 use crate::terrain::Terrain;
 
-/// What a search came to.
+/// The result of a run.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum JumpOutcome {
     /// The goal has this node.
@@ -35,14 +33,14 @@ pub(crate) enum JumpOutcome {
     OutOfBudget,
 }
 
-/// A search that runs.
+/// A search in progress.
 pub(crate) struct JumpSearch<'a> {
     pub(crate) lanes: &'a LanePair,
     weights: Weights<'a>,
     pub(crate) frontier: &'a mut Frontier,
-    /// Nodes that were expanded by this run.
+    /// The number of nodes that this run expanded.
     pub(crate) expansion_count: u64,
-    /// The estimate of the start, which a search has to remember while it is interrupted, beside its frontier.
+    /// The estimate of the start, which an interrupted search has to remember beside its frontier.
     pub(crate) first_estimate: u64,
     goal: Place,
 }
@@ -51,7 +49,7 @@ pub(crate) struct JumpSearch<'a> {
 #[derive(Clone, Copy)]
 struct Weights<'a> {
     grid: &'a Grid,
-    /// The least of the map, by which estimates are scaled.
+    /// The least weight of the map, by which estimates are scaled.
     min: u64,
 }
 
@@ -68,7 +66,7 @@ const ONE_FREE: u8 = MoveRule::OneFree as u8;
 const ALWAYS: u8 = MoveRule::Always as u8;
 
 impl<'a> JumpSearch<'a> {
-    /// A search on a terrain that has come so far.
+    /// Creates a search on a terrain, with the progress of `frontier`.
     pub(crate) fn new(
         terrain: &'a Terrain,
         frontier: &'a mut Frontier,
@@ -81,8 +79,8 @@ impl<'a> JumpSearch<'a> {
         Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, first_estimate, goal }
     }
 
-    /// Runs until the goal is reached, which must be possible: from a start, or without one from
-    /// where a run to the same goal has spent its budget.
+    /// Runs until the goal is reached, which must be possible. It begins at a start, or, without one,
+    /// resumes a run to the same goal that has spent its budget.
     pub(crate) fn run(&mut self, rule: MoveRule, start: Option<Cell>, max: u64) -> JumpOutcome {
         let start = start.map(Place::of);
         if self.lanes.mixed_count() == 0 {
@@ -106,7 +104,7 @@ impl<'a> JumpSearch<'a> {
         }
     }
 
-    /// Begins at `start`, or else goes on with what the frontier holds.
+    /// Begins at `start`, or resumes with the content of the frontier.
     fn search<const RULE: u8, const WEIGHTED: bool>(
         &mut self,
         rule: MoveRule,
@@ -118,7 +116,7 @@ impl<'a> JumpSearch<'a> {
             self.first_estimate = self.rest::<RULE, WEIGHTED>(start);
             self.reach::<RULE, WEIGHTED>(start, 0, 0, None);
             if RULE == BOTH_FREE && !WEIGHTED && self.sees_goal(start) {
-                // Most of the short ways of a game end here.
+                // Most of the short paths of a game end here.
                 self.expansion_count = 1;
                 let cost = self.first_estimate;
                 return JumpOutcome::Found(self.frontier.finish(self.goal, cost, 0));
@@ -158,8 +156,7 @@ impl<'a> JumpSearch<'a> {
         cost: u64,
         steps: u8,
     ) {
-        // One question after the other, for each is easier to foresee than which
-        // direction comes next.
+        // One test after the other, because each is easier to predict than which direction comes next.
         let has = |direction: Direction| steps & direction.bit() != 0;
         if has(Direction::NorthWest) {
             self.diagonal::<RULE, WEIGHTED, false, false>(number, place, cost);
@@ -195,8 +192,8 @@ impl<'a> JumpSearch<'a> {
         }
     }
 
-    /// Hands on what a scan along a row, or along a column, stops at or passes. True if there was
-    /// something to hand on.
+    /// Hands on the cells at which a scan along a row or a column stops, or that it passes. Returns true
+    /// if there were any.
     #[inline]
     fn straight<const RULE: u8, const WEIGHTED: bool, const ROW: bool, const FORWARD: bool>(
         &mut self,
@@ -210,7 +207,7 @@ impl<'a> JumpSearch<'a> {
         } else {
             (lanes.columns.leads_on::<FORWARD>(from.x, from.y), from.x == self.goal.x)
         };
-        // Most scans would end at a wall. What follows is kept out of their way.
+        // Most scans would end at a wall. The rest is kept out of their way.
         (leads_on || is_level) && self.scan::<RULE, WEIGHTED, ROW, FORWARD>(parent, from, cost)
     }
 
@@ -313,7 +310,7 @@ impl<'a> JumpSearch<'a> {
         estimate + (estimate - self.first_estimate) / 8
     }
 
-    /// Whether the goal can be reached by going on diagonally and then straight.
+    /// Whether the goal can be reached by going diagonally and then straight.
     #[inline]
     fn sees_goal(&self, from: Place) -> bool {
         let Place { mut x, mut y } = from;
@@ -351,14 +348,14 @@ impl<'a> JumpSearch<'a> {
 
     /// The cost at the end of a jump whose steps have so many units at weight one.
     ///
-    /// A jump of more than one step is over cells of one weight, its ends included.
+    /// A jump of more than one step goes over cells of one weight, its ends included.
     #[inline]
     fn add<const WEIGHTED: bool>(&self, cost: u64, units: u32, from: Place, to: Place) -> u64 {
         let weight = if WEIGHTED { self.weights.at(from).max(self.weights.at(to)) } else { 1 };
         cost + u64::from(units) * weight
     }
 
-    /// The units from a place to the goal, at least.
+    /// A lower bound of the units from a place to the goal.
     #[inline]
     fn rest<const RULE: u8, const WEIGHTED: bool>(&self, place: Place) -> u64 {
         let (dx, dy) = (place.x.abs_diff(self.goal.x), place.y.abs_diff(self.goal.y));
@@ -390,9 +387,9 @@ struct Find {
     is_forced: bool,
 }
 
-/// The next cell along a diagonal that has a jump point ahead in its row or column, or
-/// the goal; `None` if the diagonal ends before. Apart from the search, so that all it
-/// looks at stays in registers.
+/// The next cell along a diagonal that has a jump point ahead in its row or column, or the goal; `None`
+/// if the diagonal ends before. It is separate from the search, so that everything it reads stays in
+/// registers.
 #[inline(always)]
 fn find_ahead<const RULE: u8, const WEIGHTED: bool, const EAST: bool, const SOUTH: bool>(
     lanes: &LanePair,
@@ -430,8 +427,8 @@ fn may_pass<const RULE: u8, const EAST: bool, const SOUTH: bool>(
     is_open && (RULE == ALWAYS || beside())
 }
 
-/// Whether a cell that a diagonal has come to must become a node: something lies
-/// behind a corner that the last step has passed.
+/// Whether a cell that a diagonal has come to must become a node: something lies behind a corner that the
+/// last step has passed.
 #[inline]
 fn has_forced<const RULE: u8, const EAST: bool, const SOUTH: bool>(
     rows: &Lanes,

@@ -1,4 +1,4 @@
-//! Pieces, what hangs together of them in larger and larger squares, and at last regions.
+//! The hierarchy of pieces, groups (components of these in larger and larger squares), and regions.
 //!
 //! ```text
 //!   level 0   pieces    what hangs together within a sector, 32 cells along a side
@@ -26,22 +26,22 @@ const NONE: u32 = u32::MAX;
 const LEVEL_SHIFT: usize = 3;
 /// More sectors along a side than any map has, as a power of two.
 const WHOLE_MAP_SHIFT: usize = 10;
-/// The most sectors along a side of a map without groups. Edits of such a map seldom split or join a
-/// region, so that groups would cost them more than the floods that they spare.
+/// The maximum number of sectors along a side of a map without groups. Edits of such a map seldom split
+/// or join a region, so groups would cost them more than the flood fills that they spare.
 const UNGROUPED_SIDE_MAX: usize = 32;
 
-/// One node touches another one of its level, by so many pairs of cells.
+/// A contact of one node with another one of its level, by a number of pairs of cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Edge {
     to: u32,
     pair_count: u32,
 }
 
-/// One piece, group or region. What a flood reads comes first.
+/// A piece, group or region. The fields that a flood fill reads come first.
 #[derive(Clone, Debug)]
 struct Node {
     parent: u32,
-    /// Which flood was here last.
+    /// The mark of the last flood fill that was here.
     mark: u32,
     /// The nodes of other squares that this one touches, by number.
     edges: SmallVec<[Edge; 2]>,
@@ -56,18 +56,18 @@ struct Node {
     members: Vec<u32>,
 }
 
-/// Nodes by their numbers, which are used again.
+/// The nodes of a level by their numbers, which are reused.
 ///
 /// Invariant: the positions of one level and the members of the next are inverse to each other, so
 /// removal by swapping needs no search.
 #[derive(Clone, Debug, Default)]
 struct Level {
     nodes: Chunks<Node>,
-    /// Numbers to use again, the one freed last on top: that makes numbers deterministic.
+    /// Free numbers, the one freed last on top, which makes numbers deterministic.
     free: Vec<u32>,
 }
 
-/// The nodes of one level, each of which has a mark that a flood sets.
+/// The nodes of one level, with the marks that flood fills set.
 pub(crate) struct Flooded<'a>(&'a mut Chunks<Node>);
 
 /// All levels, pieces first.
@@ -88,7 +88,7 @@ impl Node {
         self.parent != NONE
     }
 
-    /// Changes by how many pairs of cells this node touches another one.
+    /// Changes the number of pairs of cells by which this node touches another one.
     fn change_edge(&mut self, to: u32, by: i64) {
         match self.edges.binary_search_by_key(&to, |edge| edge.to) {
             Ok(at) => {
@@ -119,12 +119,12 @@ impl Flooded<'_> {
         &mut self.0[node as usize].mark
     }
 
-    /// Calls a function with the number and the mark of each node with the same parent that a node
-    /// touches.
+    /// Calls a function with the number and the mark of each node that a node touches and that has the
+    /// same parent.
     #[inline]
     pub(crate) fn for_each_touched(&mut self, node: u32, mut call: impl FnMut(u32, &mut u32)) {
         let &mut Node { parent, ref mut edges, .. } = &mut self.0[node as usize];
-        // Out of the way of the marks.
+        // Taken out while the marks are changed.
         let edges = std::mem::take(edges);
         for &Edge { to, .. } in &edges {
             let other = &mut self.0[to as usize];
@@ -137,7 +137,7 @@ impl Flooded<'_> {
 }
 
 impl Hierarchy {
-    /// Levels without nodes.
+    /// Creates the levels, without nodes.
     pub(crate) fn new(sectors: Sectors) -> Self {
         let side = sectors.per_row.max(sectors.count / sectors.per_row.max(1));
         let mut group_levels = 0;
@@ -154,19 +154,19 @@ impl Hierarchy {
         self.levels.len() - 1
     }
 
-    /// How many sectors there are along a side of a square of a level, as a power of two.
+    /// The number of sectors along a side of a square of a level, as a power of two.
     pub(crate) fn square_shift(&self, level: usize) -> usize {
         if level == self.top() { WHOLE_MAP_SHIFT } else { LEVEL_SHIFT * level }
     }
 
-    /// The square of a level that a sector is in.
+    /// The square of a level that contains a sector.
     fn square(&self, level: usize, sector: u32) -> (usize, usize) {
         let (sector, shift) = (sector as usize, self.square_shift(level));
         ((sector % self.sectors.per_row) >> shift, (sector / self.sectors.per_row) >> shift)
     }
 
-    /// Makes nodes of all levels from pieces and their edges. Regions are numbered in the order in
-    /// which `pieces` has them, groups in that of their first members.
+    /// Builds the nodes of all levels from pieces and their edges. Regions are numbered in the order of
+    /// `pieces`, groups in that of their first members.
     pub(crate) fn build(&mut self, pieces: impl Iterator<Item = u32>) {
         for level in 1..self.top() {
             for member in 0..count_u32(self.number_end(level - 1)) {
@@ -180,8 +180,8 @@ impl Hierarchy {
         }
     }
 
-    /// Makes a node of a member that is of none, and of all that it hangs together with. The list of
-    /// the members is the queue of the flood.
+    /// Builds a node of a member that has none, and of everything connected to it. The list of the
+    /// members is the queue of the flood fill.
     fn build_node(&mut self, level: usize, member: u32) {
         let &Node { sector, .. } = self.node(level - 1, member);
         if self.node(level - 1, member).is_listed() {
@@ -204,7 +204,7 @@ impl Hierarchy {
         }
     }
 
-    /// Works out the edges of a level from those of the one below.
+    /// Computes the edges of a level from those of the one below.
     fn link(&mut self, level: usize) {
         let [below, level] = &mut self.levels[level - 1..=level] else { return };
         for node in below.nodes.iter() {
@@ -225,7 +225,7 @@ impl Hierarchy {
         &mut self.levels[level].nodes[node as usize]
     }
 
-    /// All numbers of a level below are those of nodes or free.
+    /// All numbers of a level below this one belong to nodes or are free.
     pub(crate) fn number_end(&self, level: usize) -> usize {
         self.levels[level].nodes.len()
     }
@@ -251,7 +251,7 @@ impl Hierarchy {
         self.node(level, node).parent
     }
 
-    /// The node of a level that a piece is of.
+    /// The node of a level that contains a piece.
     #[inline]
     pub(crate) fn ancestor(&self, piece: u32, level: usize) -> u32 {
         let levels = self.levels[..level].iter();
@@ -270,7 +270,7 @@ impl Hierarchy {
         a == b
     }
 
-    /// The nodes of a level, to be flooded.
+    /// The nodes of a level, for a flood fill.
     pub(crate) fn flooded(&mut self, level: usize) -> Flooded<'_> {
         Flooded(&mut self.levels[level].nodes)
     }
@@ -281,13 +281,14 @@ impl Hierarchy {
         nodes.for_each(|node| node.mark = 0);
     }
 
-    /// The piece of a region that has so many before it.
+    /// The piece of a region with this rank.
     pub(crate) fn piece_at(&self, region: u32, rank: usize) -> u32 {
         let (node, rank) = self.find(region, rank, 1, |node| node.piece_count);
         self.node(1, node).members[rank]
     }
 
-    /// The piece of a region with the cell that has so many before it, and how many of these it has.
+    /// The piece of a region that contains the cell with this rank, and the rank of the cell in the
+    /// piece.
     pub(crate) fn piece_of_cell(&self, region: u32, rank: usize) -> (u32, usize) {
         self.find(region, rank, 0, |node| node.cell_count)
     }
@@ -315,7 +316,7 @@ impl Hierarchy {
         (node, rank)
     }
 
-    /// A node without cells, to be given some at once, and a parent.
+    /// Creates a node without cells. The caller gives it some at once, and a parent.
     pub(crate) fn create(&mut self, level: usize, sector: u32) -> u32 {
         let node = self.levels[level].free.pop().unwrap_or_else(|| {
             self.levels[level].nodes.push(Node::new(sector, 0, 0));
@@ -335,7 +336,7 @@ impl Hierarchy {
         }
     }
 
-    /// Lists a node that has no parent. Its cells and pieces are counted by the caller.
+    /// Lists a node that has no parent. The caller counts its cells and pieces.
     pub(crate) fn insert(&mut self, level: usize, node: u32, parent: u32) {
         let members = &mut self.node_mut(level + 1, parent).members;
         let position = count_u32(members.len());
@@ -344,14 +345,14 @@ impl Hierarchy {
         (node.parent, node.position) = (parent, position);
     }
 
-    /// Takes a node from its parent. Its cells and pieces are counted by the caller.
+    /// Removes a node from its parent. The caller counts its cells and pieces.
     pub(crate) fn take(&mut self, level: usize, node: u32) {
         let node = self.node_mut(level, node);
         let position = node.position;
         let parent = std::mem::replace(&mut node.parent, NONE);
         let members = &mut self.node_mut(level + 1, parent).members;
         members.swap_remove(position as usize);
-        // The last one has moved into the gap, unless it was the gap.
+        // The last member has moved into the gap, unless it was the gap.
         if let Some(&moved) = members.get(position as usize) {
             self.node_mut(level, moved).position = position;
         }
@@ -364,14 +365,14 @@ impl Hierarchy {
         node.piece_count += piece_count;
     }
 
-    /// Counts cells of a piece as more, or less, on all levels.
+    /// Adds `by` cells, or removes them, from a piece and its ancestors on all levels.
     pub(crate) fn resize(&mut self, piece: u32, by: i32) {
         self.count_up(0, piece, |node| {
             node.cell_count = node.cell_count.wrapping_add_signed(by);
         });
     }
 
-    /// Counts a piece more, or less, of a node of the first level and those above.
+    /// Adds pieces to a node of the first level and its ancestors, or removes them.
     pub(crate) fn count_pieces(&mut self, node: u32, by: i32) {
         self.count_up(1, node, |node| {
             node.piece_count = node.piece_count.wrapping_add_signed(by);
@@ -387,7 +388,8 @@ impl Hierarchy {
         }
     }
 
-    /// Counts pairs of cells of two pieces that touch, for all levels on which these are of two nodes.
+    /// Changes the number of touching pairs of cells of two pieces, on all levels on which these are in
+    /// two nodes.
     pub(crate) fn change_edges(&mut self, a: u32, b: u32, by: i64) {
         let (mut a, mut b) = (a, b);
         for level in &mut self.levels {
@@ -399,7 +401,7 @@ impl Hierarchy {
         }
     }
 
-    /// Gives cells of a piece to a new one, which has the same parent.
+    /// Moves cells of a piece to a new one, which has the same parent.
     pub(crate) fn move_cells(&mut self, from: u32, into: u32, cell_count: u32) {
         self.node_mut(0, from).cell_count -= cell_count;
         self.node_mut(0, into).cell_count += cell_count;
@@ -408,14 +410,13 @@ impl Hierarchy {
         self.count_pieces(parent, 1);
     }
 
-    /// Gives a pair of cells that touch from one piece to another one of the same parent.
+    /// Moves a pair of touching cells from one piece to another one of the same parent.
     pub(crate) fn move_edge(&mut self, from: u32, into: u32, to: u32) {
         self.levels[0].change_edge(from, to, -1);
         self.levels[0].change_edge(into, to, 1);
     }
 
-    /// Gives members of a node to a new one, which is listed beside it. Returns how many cells they
-    /// have.
+    /// Moves members of a node to a new one, which is listed beside it. Returns their number of cells.
     pub(crate) fn move_members<'a>(
         &mut self,
         level: usize,
@@ -448,10 +449,10 @@ impl Hierarchy {
         cell_count
     }
 
-    /// Gives everything that a node has to another one of its square. The caller removes it, and
-    /// counts the pieces that are no more.
+    /// Moves everything that a node has to another one of its square. The caller removes the node, and
+    /// uncounts the pieces that no longer exist.
     pub(crate) fn absorb(&mut self, level: usize, into: u32, from: u32) {
-        // The emptied lists go back, so that their memory serves the number's next node.
+        // The emptied lists go back, so that the next node of this number reuses their memory.
         let node = self.node_mut(level, from);
         let (cell_count, piece_count) = (node.cell_count, node.piece_count);
         let mut members = std::mem::take(&mut node.members);
@@ -469,8 +470,8 @@ impl Hierarchy {
         (node.members, node.edges) = (members, edges);
     }
 
-    /// Whether two hierarchies of one grid are alike, but for numbers; `twins` has the piece of this
-    /// one for each of the other. Returns a sector of what differs.
+    /// Checks that two hierarchies of one grid are equal, except for numbers. `twins` has the piece of
+    /// this one for each of the other. Returns a sector of a difference.
     pub(crate) fn check(&self, fresh: &Self, mut twins: Vec<u32>) -> Result<(), u32> {
         for (number, (level, fresh)) in self.levels.iter().zip(&fresh.levels).enumerate() {
             for (node, &twin) in fresh.nodes.iter().zip(&twins) {
@@ -510,7 +511,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// The numbers of a level that are free, the one freed last at the end.
+    /// Writes the free numbers of a level, the one freed last at the end.
     pub(crate) fn write_free(&self, level: usize, out: &mut Vec<u8>) {
         let free = &self.levels[level].free;
         put(out, free.len() as u64);
@@ -524,7 +525,7 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// The members of a node, in their order.
+    /// Writes the members of a node, in their order.
     pub(crate) fn write_members(&self, level: usize, node: u32, out: &mut Vec<u8>) {
         let members = &self.node(level, node).members;
         put(out, members.len() as u64);
@@ -548,14 +549,15 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// The next number of a piece; without cells it is free.
+    /// Adds the next number of a piece; it is free if it has no cells.
     pub(crate) fn push_piece(&mut self, sector: usize, cell_count: u32) -> u32 {
         self.levels[0].nodes.push(Node::new(count_u32(sector), cell_count, 1));
         count_u32(self.number_end(0) - 1)
     }
 
-    /// Checks the free numbers of a level that was read, which are those of nodes without cells, each
-    /// once and of pieces all of them, and that all of the level below are listed. Works out its edges.
+    /// Checks a level that was read, and computes its edges. The free numbers must be those of nodes
+    /// without cells, each once, and of pieces all of them; and all nodes of the level below must be
+    /// listed.
     pub(crate) fn finish(&mut self, level: usize) -> Saved<()> {
         let Level { nodes, free, .. } = &self.levels[level];
         let mut free = free.clone();
