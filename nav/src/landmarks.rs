@@ -1,11 +1,10 @@
-//! Landmarks: how far it is from every cell to a few others, for estimates that know walls, weights
-//! and links.
+//! Landmarks: the distances of every cell to a few others, for estimates that know walls, weights and
+//! links.
 //!
-//! A. Goldberg and C. Harrelson, "Computing the Shortest Path: A* Search Meets Graph Theory", 2005
-//! (ALT): the way between two cells costs at least as much as one is farther from a landmark than the
-//! other. All that estimates need is that no step leads nearer to a landmark than it costs. Edits that
-//! make steps dearer leave that alone; after others the distances around them are lowered until it
-//! holds again.
+//! A. Goldberg and C. Harrelson, "Computing the Shortest Path: A* Search Meets Graph Theory", 2005 (ALT):
+//! a path between two cells costs at least the difference of their distances to a landmark. Estimates
+//! require only that no step leads nearer to a landmark than it costs. Edits that make steps dearer
+//! preserve that; after others the distances around them are lowered until it holds again.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -19,13 +18,13 @@ use crate::grid::Grid;
 use crate::region::Regions;
 use crate::region::event::RegionId;
 
-/// Landmarks of each region.
+/// The number of landmarks of each region.
 const LANDMARK_COUNT: usize = 8;
-/// Cells that an edit may lower, so that it takes less than a millisecond.
+/// The maximum number of cells that an edit may lower, so that it takes less than a millisecond.
 const LOWERED_COUNT_MAX: usize = 1024;
 
-/// At most the units from a cell to each landmark of its region, never negative; the greatest number
-/// where there is no way, or a longer one. (Signed ones are compared faster, many at a time.)
+/// Lower bounds of the units from a cell to each landmark of its region, never negative; the greatest
+/// number if there is no path, or a longer one. (Signed numbers are compared faster, many at a time.)
 pub(crate) type Distances = [i32; LANDMARK_COUNT];
 
 /// The distances of all cells, in reading order.
@@ -35,7 +34,7 @@ pub(crate) struct Landmarks {
 }
 
 impl Landmarks {
-    /// Chooses the landmarks of each region, each the cell that is farthest from those before.
+    /// Chooses the landmarks of each region. Each is the cell that is farthest from those before.
     pub(crate) fn new(ground: Ground<'_>, regions: &Regions) -> Self {
         let grid = ground.grid;
         let mut wave = Wave::default();
@@ -47,7 +46,7 @@ impl Landmarks {
         };
         let mut nearest = vec![i32::MAX; grid.cell_count()];
         let mut distances = vec![[i32::MAX; LANDMARK_COUNT]; grid.cell_count()];
-        // The first is the farthest from any cell.
+        // The first one is the farthest cell from any cell.
         let from_any = measure(&farthest(grid, regions, &nearest));
         let mut chosen = farthest(grid, regions, &from_any);
         for place in 0..LANDMARK_COUNT {
@@ -80,12 +79,12 @@ impl Landmarks {
         if landmarks.find_fault(ground).is_none() { Ok(landmarks) } else { Err(CodecError) }
     }
 
-    /// A cell that is farther from a landmark than one beside it by more than the step costs.
+    /// Finds a cell that is farther from a landmark than one beside it by more than the step costs.
     pub(crate) fn find_fault(&self, ground: Ground<'_>) -> Option<Cell> {
         ground.grid.cells().find(|&cell| self.too_far(ground, cell).is_some())
     }
 
-    /// The distances of the cell at a place in reading order.
+    /// The distances of the cell at an index in reading order.
     #[inline]
     pub(crate) fn of(&self, index: usize) -> &Distances {
         &self.distances[index]
@@ -96,8 +95,8 @@ impl Landmarks {
         touched(ground, cell).any(|cell| self.too_far(ground, cell).is_some())
     }
 
-    /// Lowers distances after an edit of a cell. False if these are too many; the landmarks are of
-    /// no use then.
+    /// Lowers distances after an edit of a cell. Returns false if there are too many of them; the
+    /// landmarks are useless then.
     #[must_use]
     pub(crate) fn repair(&mut self, ground: Ground<'_>, cell: Cell) -> bool {
         let mut queue: VecDeque<Cell> = touched(ground, cell).collect();
@@ -115,7 +114,7 @@ impl Landmarks {
         true
     }
 
-    /// What the distances of an open cell should be, if they are more than that.
+    /// The correct distances of an open cell, if its distances are greater than these.
     fn too_far(&self, ground: Ground<'_>, cell: Cell) -> Option<Distances> {
         let (is_open, own) = (ground.grid.is_open(cell), self.of(ground.grid.index_inside(cell)));
         is_open.then(|| self.least(ground, cell)).filter(|least| least != own)
@@ -135,12 +134,12 @@ impl Landmarks {
     }
 }
 
-/// The cells whose steps and links an edit of a cell can touch.
+/// The cells whose steps and links an edit of a cell can affect.
 fn touched(ground: Ground<'_>, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
     ground.around(cell).chain(ground.links_to(cell).map(|(from, _)| from))
 }
 
-/// Of each region the cell that is farthest by these distances; of equals the first.
+/// For each region, the cell that is farthest by these distances; of equals the first.
 fn farthest(grid: &Grid, regions: &Regions, distances: &[i32]) -> Vec<Cell> {
     let mut best: BTreeMap<RegionId, (i32, Cell)> = BTreeMap::new();
     for (cell, &far) in grid.cells().zip(distances) {

@@ -1,18 +1,14 @@
-//! Lanes: the rows, or the columns, of a grid as words of 64 cells, with what a
-//! scan along them has to stop at.
+//! Lanes: the rows, or the columns, of a grid as words of 64 cells, with the stops of scans along them.
 //!
-//! Jump points (D. Harabor and A. Grastien, "Online Graph Pruning for Pathfinding
-//! on Grid Maps", 2011) are found by scanning along rows and columns, 64 cells at
-//! a time ("Improving Jump Point Search", 2014). Where a scan stops is a function
-//! of the 3 x 3 cells around, so it is kept as a bit per cell and direction and
-//! not worked out again by each scan. So is whether a scan from a cell stops at an
-//! open one at all. An edit rewrites the words around its cell, and what scans
-//! come to as far along the lane as that changes: nothing that has to be prepared,
-//! nothing that gets stale.
+//! Jump points (D. Harabor and A. Grastien, "Online Graph Pruning for Pathfinding on Grid Maps", 2011)
+//! are found by scanning along rows and columns, 64 cells at a time ("Improving Jump Point Search",
+//! 2014). Where a scan stops is a function of the 3 x 3 cells around, so it is kept as a bit per cell and
+//! direction and not recomputed by each scan. So is whether a scan from a cell stops at an open one at
+//! all. An edit rewrites the words around its cell, and the results of scans as far along the lane as
+//! they change. So there is no preprocessing, and nothing becomes stale.
 //!
-//! If weights differ, scans stop at every *mixed* cell: an open one with an open
-//! cell of another weight around it. All cells that a scan passes have one weight
-//! therefore, and so has everything around them.
+//! If weights differ, scans stop at every *mixed* cell: an open one with an open cell of another weight
+//! around it. So all cells that a scan passes have one weight, and so has everything around them.
 
 #[cfg(test)]
 mod tests;
@@ -23,7 +19,7 @@ use crate::cell::Cell;
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::{Grid, count_u32};
 
-/// 64 cells of one lane. Bit `i` is the cell at the `i`-th place of the word.
+/// 64 cells of one lane. Bit `i` is the cell at place `i` of the word.
 ///
 /// ```text
 ///   where no corner is cut          where corners are cut
@@ -31,8 +27,8 @@ use crate::grid::{Grid, count_u32};
 ///      side    @ o                     side      @ o
 /// ```
 ///
-/// A scan that moves as shown stops at `p`, on whichever side that is: the cell
-/// marked `o` cannot be reached as well without `p`. It also stops at solid cells.
+/// A scan that moves as shown stops at `p`, on whichever side that is, because no path as short reaches
+/// the cell marked `o` without `p`. It also stops at solid cells.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[repr(align(64))]
 struct LaneWord {
@@ -44,11 +40,10 @@ struct LaneWord {
     backward: u64,
     /// The cells from which a scan towards higher places stops at an open cell.
     leads_forward: u64,
-    /// The same towards lower places.
+    /// The same for a scan towards lower places.
     leads_backward: u64,
-    /// The cells that are open together with the next one in their lane, and
-    /// with both in the next lane: a diagonal step between the corners of such
-    /// a square cuts no corner.
+    /// The cells that are open together with the next one in their lane and with both in the next lane. A
+    /// diagonal step between the corners of such a square cuts no corner.
     square: u64,
     /// The open cells with an open cell of another weight around them.
     mixed: u64,
@@ -56,8 +51,8 @@ struct LaneWord {
 
 /// All rows or all columns of a grid, in a frame of solid cells.
 ///
-/// Lanes and places in them are counted with the frame: the cell (x, y) is at
-/// place x + 1 of row y + 1, and at place y + 1 of column x + 1.
+/// The numbers of lanes and of places in them include the frame: the cell (x, y) is at place x + 1 of row
+/// y + 1, and at place y + 1 of column x + 1.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Lanes {
     words: Vec<LaneWord>,
@@ -66,7 +61,7 @@ pub(crate) struct Lanes {
     rule: MoveRule,
 }
 
-/// Where a scan stopped.
+/// The stop of a scan.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Stop {
     /// The place in the lane.
@@ -112,7 +107,7 @@ impl LanePair {
         }
     }
 
-    /// Follows the grid after a cell inside it was given another weight.
+    /// Follows the grid after the weight of a cell inside it changed.
     pub(crate) fn edit_weight(&mut self, grid: &Grid, cell: Cell) {
         let around = Direction::ALL.into_iter().filter_map(|direction| direction.step(cell));
         for cell in around.chain([cell]).filter(|&cell| grid.contains(cell)) {
@@ -124,7 +119,7 @@ impl LanePair {
         }
     }
 
-    /// Works out whether a cell is mixed. True if that has changed.
+    /// Computes whether a cell is mixed. Returns true if that has changed.
     fn mix(&mut self, grid: &Grid, cell: Cell) -> bool {
         let weight = grid.weight_inside(cell);
         let mut around = members(grid.ring(cell)).map(|direction| direction.step_inside(cell));
@@ -150,7 +145,7 @@ impl LanePair {
         self.rows.is_mixed(u32::from(cell.y) + 1, u32::from(cell.x) + 1)
     }
 
-    /// How many cells are mixed. If none is, all cells of a region have one weight.
+    /// The number of mixed cells. If there are none, all cells of a region have one weight.
     pub(crate) const fn mixed_count(&self) -> usize {
         self.mixed_count
     }
@@ -173,7 +168,7 @@ impl Lanes {
 
     fn edit(&mut self, lane: u32, place: u32, is_open: bool) {
         self.set(lane, place, is_open);
-        // The cell is inside of the frame, so its neighbours exist.
+        // The cell is inside the frame, so its neighbours exist.
         let inner = self.inner_lanes();
         for near in (lane - 1..=lane + 1).filter(|near| inner.contains(near)) {
             self.rewrite(near, place - 1, place + 1, near == lane);
@@ -185,12 +180,12 @@ impl Lanes {
         self.inner_lanes().for_each(|lane| self.rewrite(lane, 0, last, true));
     }
 
-    /// All but the two of the frame, of which nothing ever changes.
+    /// All lanes except the two of the frame, which never change.
     fn inner_lanes(&self) -> Range<u32> {
         1..count_u32(self.lane_count) - 1
     }
 
-    /// Follows an edit of cells from one place to another, or of some beside these.
+    /// Follows an edit of the cells from one place to another, or of cells beside these.
     fn rewrite(&mut self, lane: u32, low: u32, high: u32, is_edited: bool) {
         let words = self.word(lane, low)..self.word(lane, high) + 1;
         let mut has_changed = is_edited;
@@ -203,8 +198,8 @@ impl Lanes {
         }
     }
 
-    /// Works out what scans come to that begin in words that were edited, or pass them. They never leave
-    /// their lane, for it ends in solid cells.
+    /// Computes the results of scans that begin in edited words, or pass them. They never leave their
+    /// lane, because it ends in solid cells.
     fn rewrite_leads<const FORWARD: bool>(&mut self, edited: &Range<usize>) {
         let (mut word, behind) = match FORWARD {
             true => (edited.end - 1, edited.end),
@@ -241,7 +236,7 @@ impl Lanes {
         leads >> if FORWARD { 0 } else { 63 } & 1 != 0
     }
 
-    /// Works out the stops of one word from the open cells around it. True if they have changed.
+    /// Computes the stops of one word from the open cells around it. Returns true if they have changed.
     fn rewrite_stops(&mut self, word: usize) -> bool {
         let here = self.strip(word);
         let before = self.strip(word - self.words_per_lane);
@@ -250,8 +245,8 @@ impl Lanes {
             MoveRule::Orthogonal | MoveRule::BothFree => {
                 (before.begins() | after.begins(), before.ends() | after.ends())
             }
-            // What lies behind the corner must be reached by a diagonal, for
-            // which the cell ahead has to be open where one has to be.
+            // The cell behind the corner must be reached by a diagonal, which requires an open cell ahead
+            // if the rule requires one open cell.
             MoveRule::OneFree => (
                 (before.ends_ahead() | after.ends_ahead()) & here.higher,
                 (before.begins_ahead() | after.begins_ahead()) & here.lower,
@@ -269,8 +264,8 @@ impl Lanes {
         has_changed
     }
 
-    /// The open cells of a word, and of the same word one place further on each
-    /// side. Those beside a lane are solid, of whichever lane they are.
+    /// The open cells of a word, and the same moved by one place to each side. Cells beyond the ends of a
+    /// lane are solid, whatever the lane.
     fn strip(&self, word: usize) -> Strip {
         let at = |word: usize| self.words.get(word).map_or(0, |word| word.open);
         let open = at(word);
@@ -279,7 +274,7 @@ impl Lanes {
         Strip { open, lower, higher }
     }
 
-    /// The word that has a place in a lane.
+    /// The word that contains a place of a lane.
     #[inline]
     const fn word(&self, lane: u32, place: u32) -> usize {
         lane as usize * self.words_per_lane + (place >> 6) as usize
@@ -331,10 +326,9 @@ impl Lanes {
         !self.words[last].open & mask & u64::MAX >> (63 - (high & 63)) == 0
     }
 
-    /// The first stop behind `place`, towards higher or towards lower places.
+    /// The first stop after `place`, towards higher or towards lower places.
     ///
-    /// There always is one, for the frame is solid. The scan has to begin inside
-    /// of it.
+    /// There always is one, because the frame is solid. The scan has to begin inside the frame.
     #[inline(always)]
     pub(crate) fn scan<const FORWARD: bool>(&self, lane: u32, place: u32) -> Stop {
         let from = if FORWARD { place + 1 } else { place - 1 };
@@ -383,8 +377,8 @@ impl LaneWord {
     }
 }
 
-/// The cells of a word from which a scan stops at an open cell, by its open and its solid stops; of
-/// scans that leave the word, `leads_on` says so.
+/// The cells of a word from which a scan stops at an open cell, given the word's open and solid stops.
+/// `leads_on` is the answer for scans that leave the word.
 const fn look<const FORWARD: bool>([open, solid]: [u64; 2], leads_on: bool) -> u64 {
     if FORWARD {
         let stops = [open.reverse_bits(), solid.reverse_bits()];
@@ -395,7 +389,7 @@ const fn look<const FORWARD: bool>([open, solid]: [u64; 2], leads_on: bool) -> u
     passed.wrapping_add(open).wrapping_add(leads_on as u64) ^ passed ^ open
 }
 
-/// 64 cells, and the same moved by a place to either side.
+/// 64 cells, and the same cells moved by one place to either side.
 #[derive(Clone, Copy, Default)]
 struct Strip {
     open: u64,

@@ -1,20 +1,19 @@
 //! Velocities that satisfy half-planes: small linear programs.
 //!
-//! Incremental linear programming in two dimensions (M. de Berg, O. Cheong, M. van
-//! Kreveld and M. Overmars, "Computational Geometry", 2008, chapter 4), as J. van den
-//! Berg, S. Guy, M. Lin and D. Manocha use it in "Reciprocal n-Body Collision
-//! Avoidance", 2011: the velocity within a disc that is nearest to a wish, or, where
-//! the half-planes have nothing in common, one that is least far outside of them.
-//! Constraints are taken in the order in which they are given and not in random order,
-//! for the sake of determinism; there are a dozen of them.
+//! Incremental linear programming in two dimensions (M. de Berg, O. Cheong, M. van Kreveld and M.
+//! Overmars, "Computational Geometry", 2008, chapter 4), as J. van den Berg, S. Guy, M. Lin and D.
+//! Manocha use it in "Reciprocal n-Body Collision Avoidance", 2011. It finds the velocity within a disc
+//! that is nearest to a wish, or, if the half-planes have no point in common, one that is least far
+//! outside of them. For the sake of determinism, constraints are taken in the given order and not in
+//! random order; there are a dozen of them.
 
 use glam::{BVec4A, Vec2, Vec4};
 
-/// What is less apart than this counts as parallel.
+/// Lines that differ by less than this count as parallel.
 const PARALLEL: f32 = 1e-5;
-/// Half-planes that are worked out side by side.
+/// The number of half-planes that are computed at a time.
 pub(crate) const LANE_COUNT: usize = 4;
-/// The most fours of half-planes that a body has: eight of walls and ten of others.
+/// The maximum number of fours of half-planes of a body: eight planes of walls and ten of others.
 const FOUR_COUNT_MAX: usize = 5;
 
 /// The velocities to the left of a line.
@@ -39,12 +38,12 @@ pub(crate) struct Four {
     pub(crate) directions: Vectors,
 }
 
-/// The half-planes of a body, in their order. Those of walls come first, and fill fours of their
-/// own: lanes that are left over have all velocities that there are.
+/// The half-planes of a body, in their order. Those of walls come first, and fill fours of their own.
+/// Lanes that are left over allow all velocities.
 #[derive(Clone, Debug)]
 pub(crate) struct HalfPlanes {
     fours: [Four; FOUR_COUNT_MAX],
-    /// The lanes in use.
+    /// The number of lanes in use.
     count: usize,
 }
 
@@ -56,13 +55,12 @@ const ALL_FOUR: Four = Four {
 };
 
 impl HalfPlane {
-    /// The velocities that have at least `least` in the direction of `normal`, which has
-    /// length one.
+    /// The velocities of at least `least` in the direction of `normal`, which has length one.
     pub(crate) fn beyond(normal: Vec2, least: f32) -> Self {
         Self { point: normal * least, direction: Vec2::new(normal.y, -normal.x) }
     }
 
-    /// How far a velocity is outside; less than zero inside.
+    /// The distance of a velocity outside of the half-plane; negative inside.
     fn violation(&self, velocity: Vec2) -> f32 {
         self.direction.perp_dot(self.point - velocity)
     }
@@ -95,7 +93,7 @@ impl Vectors {
 }
 
 impl Four {
-    /// How far a velocity is outside of each.
+    /// The distance of a velocity outside of each half-plane.
     fn violations(&self, velocity: Vec2) -> Vec4 {
         self.directions.perp_dot(self.points.minus(Vectors::splat(velocity)))
     }
@@ -104,7 +102,7 @@ impl Four {
         HalfPlane { point: self.points.get(lane), direction: self.directions.get(lane) }
     }
 
-    /// The lanes of which a bit is set; the others have all velocities.
+    /// The lanes whose bit is set; the others allow all velocities.
     fn select(&self, lanes: BVec4A) -> Self {
         let select = |of: Vectors, all: Vectors| Vectors {
             x: Vec4::select(lanes, of.x, all.x),
@@ -117,7 +115,7 @@ impl Four {
     }
 }
 
-/// The first so many lanes.
+/// A mask of the first `count` lanes.
 fn first_lanes(count: usize) -> BVec4A {
     Vec4::new(0.0, 1.0, 2.0, 3.0).cmplt(Vec4::splat(count as f32))
 }
@@ -138,8 +136,8 @@ impl HalfPlanes {
         self.fours[place / LANE_COUNT].get(place % LANE_COUNT)
     }
 
-    /// Adds the first so many of four, but those that leave all velocities of up to `speed_max`: most
-    /// do.
+    /// Adds the first `lane_count` of four half-planes, except those that allow all velocities of up to
+    /// `speed_max`, as most do.
     pub(crate) fn add_four(&mut self, four: &Four, lane_count: usize, speed_max: f32) {
         let leaves_less = four.violations(Vec2::ZERO).cmpgt(Vec4::splat(-speed_max));
         let lanes = first_lanes(lane_count) & leaves_less;
@@ -151,7 +149,7 @@ impl HalfPlanes {
         self.count = (number + 1) * LANE_COUNT;
     }
 
-    /// How many fours there are; the last may have lanes left.
+    /// The number of fours; the last one may have spare lanes.
     pub(crate) const fn four_count(&self) -> usize {
         self.count.div_ceil(LANE_COUNT)
     }
@@ -159,9 +157,8 @@ impl HalfPlanes {
 
 /// The velocity of at most `speed_max` nearest to `wish` among those inside of all half-planes.
 ///
-/// The first `hard_count` fours of them are kept whatever happens; standing still must be
-/// allowed by them. Where the others leave nothing, the greatest violation of these is as small as
-/// it can be.
+/// The first `hard_count` fours always hold; they must allow standing still. If the others leave no
+/// velocity, the greatest violation of these is minimised.
 pub(crate) fn nearest(planes: &HalfPlanes, hard_count: usize, speed_max: f32, wish: Vec2) -> Vec2 {
     match solve(planes, speed_max, Aim::At(wish)) {
         (None, velocity) => velocity,
@@ -169,17 +166,17 @@ pub(crate) fn nearest(planes: &HalfPlanes, hard_count: usize, speed_max: f32, wi
     }
 }
 
-/// What is optimal.
+/// The aim of the optimisation.
 #[derive(Clone, Copy)]
 enum Aim {
-    /// To be near to this velocity.
+    /// The velocity nearest to this one.
     At(Vec2),
-    /// To be as far as possible in this direction, of length one.
+    /// The farthest velocity in this direction, of length one.
     Along(Vec2),
 }
 
-/// Takes one half-plane after the other. Returns the optimum of all of them, or the place of the
-/// first that cannot be satisfied together with those before it, and the optimum of these.
+/// Takes one half-plane after the other. Returns the optimum of all of them, or the index of the first
+/// that cannot be satisfied together with those before it, and the optimum of these.
 fn solve(planes: &HalfPlanes, speed_max: f32, aim: Aim) -> (Option<usize>, Vec2) {
     let mut velocity = match aim {
         Aim::At(wish) => wish.clamp_length_max(speed_max),
@@ -205,7 +202,7 @@ fn solve(planes: &HalfPlanes, speed_max: f32, aim: Aim) -> (Option<usize>, Vec2)
     (None, velocity)
 }
 
-/// The optimum on the line of the half-plane at a place, within the disc and those before it.
+/// The optimum on the line of the half-plane at an index, within the disc and those before it.
 fn on_line(planes: &HalfPlanes, place: usize, speed_max: f32, aim: Aim) -> Option<Vec2> {
     let line = planes.get(place);
     let middle = line.point.dot(line.direction);
@@ -244,8 +241,8 @@ fn on_line(planes: &HalfPlanes, place: usize, speed_max: f32, aim: Aim) -> Optio
     Some(line.point + line.direction * at)
 }
 
-/// Goes on from the half-plane that could not be satisfied: a linear program in three
-/// dimensions, the third of which is the violation.
+/// Continues from the half-plane that could not be satisfied: a linear program in three dimensions, the
+/// third of which is the violation.
 fn least_bad(
     planes: &HalfPlanes,
     hard_count: usize,
@@ -268,7 +265,7 @@ fn least_bad(
         edges.fours[last] = edges.fours[last].select(first_lanes(place % LANE_COUNT));
         edges.count = (last + 1) * LANE_COUNT;
         let inward = Vec2::new(-plane.direction.y, plane.direction.x);
-        // It fails by rounding alone, and then what there was is as good.
+        // It fails only by rounding, and then the previous velocity is as good.
         if let (None, better) = solve(&edges, speed_max, Aim::Along(inward)) {
             velocity = better;
         }
@@ -277,8 +274,8 @@ fn least_bad(
     velocity
 }
 
-/// For each of four, the velocities that violate it no more than `plane`: all of them where it is
-/// nothing but more of the same, or none of the four.
+/// For each of four half-planes, the velocities that violate it no more than `plane`. All velocities if
+/// it is implied by `plane`, or is none of the four.
 fn bisectors(plane: &HalfPlane, others: &Four) -> Four {
     let (point, direction) = (Vectors::splat(plane.point), Vectors::splat(plane.direction));
     let slopes = direction.perp_dot(others.directions);

@@ -82,7 +82,7 @@ impl<'a> Ground<'a> {
 pub(crate) struct Wave {
     store: SectorStore,
     queue: BinaryHeap<Reverse<(u64, u32)>>,
-    /// Entries of the queue that are not out of date.
+    /// The number of entries of the queue that are not stale.
     queued_count: usize,
     /// The rest of a repair.
     repair: Repair,

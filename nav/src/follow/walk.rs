@@ -1,4 +1,4 @@
-//! One agent, one tick, one path: spending a distance on it.
+//! The walk of one agent along its path in one tick.
 
 use glam::Vec2;
 
@@ -10,33 +10,33 @@ use crate::request::Route;
 use crate::sight::turn_after;
 use crate::terrain::Terrain;
 
-/// Where a walk led.
+/// The result of a walk.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Walked {
     pub(crate) position: Vec2,
     /// The direction of the last motion, if there was any.
     pub(crate) facing: Option<Vec2>,
     pub(crate) arrived: bool,
-    /// What of the reach is still to be walked, because the position could not move so little.
+    /// The part of the reach that is left to walk, because the position could not move by so little.
     pub(crate) carry: f32,
 }
 
-/// Whether an agent at `position` needs no path to its goal; an agent that has one
-/// walks it to the very end.
+/// Whether an agent at `position` needs no path to its goal. An agent that has one walks it to the very
+/// end.
 ///
-/// Within the cell of the goal alone: behind a wall it may be as near.
+/// This holds only within the cell of the goal: behind a wall an agent may be as near.
 pub(crate) fn is_at_goal(position: Vec2, goal: Vec2) -> bool {
     position.distance_squared(goal) < ARRIVAL_DISTANCE * ARRIVAL_DISTANCE
         && Cell::containing(position) == Cell::containing(goal)
 }
 
-/// How far from a straight line an agent on it is at most, in cells: nearer to it than corners are.
+/// The maximum distance of an agent from its straight line, in cells: less than that of corners.
 const STRAY_MAX: f32 = 0.03;
 
-/// Whether an agent at `position` is where its route says: inside the rectangle around the two cells
-/// of a step, in one of those of a link, or on a straight line over several steps.
+/// Whether an agent at `position` is where its route says: inside the rectangle around the two cells of a
+/// step, in one of those of a link, or on a straight line over several steps.
 ///
-/// False only if the game moved it elsewhere.
+/// It is false only if the game moved the agent elsewhere.
 pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
     let Some(at) = Cell::containing(position) else { return false };
     let Some([from, to]) = route.leg() else { return false };
@@ -54,13 +54,13 @@ pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
         && (from.y.min(to.y)..=from.y.max(to.y)).contains(&at.y)
 }
 
-/// Walks `reach` cells along a route, over as much of it as that takes, and moves the route on. A
-/// reach below zero was walked before, by rounding.
+/// Walks `reach` cells along a route, over any number of its cells, and advances the route. A negative
+/// reach was walked before, by rounding.
 ///
-/// From any point of a cell, the straight line to any point of a cell that one legal step leads to
-/// touches no cells but those that the step needs open. Where steps are diagonal as well, an agent
-/// goes on straight from the middle of a cell to that of the farthest one that it
-/// [sees](turn_after); the last step leads to the very goal.
+/// From any point of a cell, the straight line to any point of a cell one legal step away touches only
+/// cells that the step needs open. If steps are diagonal as well, an agent goes on straight from the
+/// centre of a cell to that of the farthest one that it [sees](turn_after). The last step leads exactly
+/// to the goal.
 pub(crate) fn walk(
     from: Vec2,
     goal: Vec2,
@@ -82,7 +82,7 @@ pub(crate) fn walk(
         } else {
             under == Some(cells[next])
         };
-        // A way at any angle has a point in the last cell, from which it goes to the goal.
+        // An any-angle path has a point in the last cell, from which it goes to the goal.
         if is_done && (!is_last || is_at_any_angle && behind < next) {
             (behind, next) = (next, cells.len().min(next + 2) - 1);
             continue;
@@ -91,7 +91,7 @@ pub(crate) fn walk(
         if is_straight && next == behind + 1 {
             let is_there = walked.position == path.point(behind);
             if is_at_any_angle {
-                // From elsewhere than a turn it goes on from cell to cell.
+                // Between turns it goes on from cell to cell.
                 let turn = if path.is_turn(behind) { path.turn_after(behind) } else { next };
                 returns = turn > next && !is_there;
                 next = if is_there { turn } else { next };

@@ -12,10 +12,9 @@ use crate::cell::Cell;
 ///  row height      0     0   0   0         0         0      0 0 0 ...   + 1 word
 /// ```
 ///
-/// The frame of zeros means that a neighbour can be read without asking whether
-/// it exists, and that a scan along a row always ends. All rows have a column at
-/// the same bit of a word, so neighbouring rows can be combined word by word.
-/// The extra word at the end lets [`BitPlane::ring`] read two words always.
+/// With the frame of zeros a neighbour can be read without a test whether it exists, and a scan along a
+/// row always ends. All rows have a column at the same bit of a word, so neighbouring rows can be
+/// combined word by word. With the extra word at the end [`BitPlane::ring`] can always read two words.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub(crate) struct BitPlane {
     words: Vec<u64>,
@@ -23,7 +22,7 @@ pub(crate) struct BitPlane {
 }
 
 impl BitPlane {
-    /// A plane of zeros.
+    /// Creates a plane of zeros.
     pub(crate) fn new(width: u16, height: u16) -> Self {
         let row_words = (usize::from(width) + 2).div_ceil(64);
         let words = vec![0; row_words * (usize::from(height) + 2) + 1];
@@ -54,8 +53,8 @@ impl BitPlane {
     /// directions: bit `d` belongs to the direction with discriminant `d`.
     #[inline]
     pub(crate) fn ring(&self, cell: Cell) -> u8 {
-        // Column x - 1 stands at bit x of its row, so three bits from there on
-        // are the neighbours to the west, the cell, and to the east.
+        // Column x - 1 is at bit x of its row, so three bits from there on are the neighbour to the west,
+        // the cell, and the neighbour to the east.
         let word = usize::from(cell.y) * self.row_words + usize::from(cell.x >> 6);
         let shift = u32::from(cell.x & 63);
         let north = self.three_bits(word, shift);
@@ -64,7 +63,7 @@ impl BitPlane {
         north | (middle & 1) << 3 | (middle >> 2) << 4 | south << 5
     }
 
-    /// The bits of 32 cells of a row from a column on that is a multiple of 32.
+    /// The bits of 32 cells of a row, from a column on that is a multiple of 32.
     pub(crate) fn row(&self, x: u16, y: u16) -> u32 {
         let (word, mask) = self.locate(Cell { x, y });
         let shift = mask.trailing_zeros();

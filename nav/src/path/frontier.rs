@@ -1,5 +1,5 @@
-//! The frontier of a jump point search: the jump points that it has reached, and
-//! which of them to expand next.
+//! The frontier of a jump point search: the jump points that it has reached, and the order in which to
+//! expand them.
 
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, JUMP_COST_END};
@@ -13,10 +13,10 @@ const ARITY: usize = 4;
 /// the nearest cache.
 const SLOT_BITS_MIN: u32 = 10;
 
-/// From so many slots on, memory counts more than speed.
+/// The number of slots from which on memory counts more than speed, as a power of two.
 const SLOT_BITS_LARGE: u32 = 15;
 
-/// A cell by column and row, both counted with the frame of solid cells.
+/// A cell by column and row, which both include the frame of solid cells.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Place {
     pub(crate) x: u32,
@@ -42,7 +42,7 @@ impl Place {
     }
 }
 
-/// A cell that the search has reached, and how. Sixteen bytes.
+/// A cell that the search has reached, its cost and its arrival. Sixteen bytes.
 ///
 /// ```text
 ///   cost (40 bits) . parent (24 bits) | place | slot (27 bits) . is closed (1 bit) . arrival (4 bits)
@@ -56,8 +56,8 @@ pub(crate) struct JumpNode {
 
 const NUMBER_BITS: u32 = CELL_COUNT_MAX.ilog2();
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
-/// Over ground of one weight all costs and estimates fit: a node that is expanded costs no more
-/// than a way over all cells, and the last jump and the estimate are no longer than a side each.
+/// Over ground of one weight all costs and estimates fit: a node that is expanded costs no more than a
+/// path over all cells, and the last jump and the estimate are each at most a side long.
 const _: () = {
     assert!(JUMP_COST_END <= 1 << (u64::BITS - NUMBER_BITS));
     assert!((CELL_COUNT_MAX + 2 * SIDE_MAX) as u64 * (DIAGONAL as u64) < JUMP_COST_END);
@@ -76,12 +76,12 @@ impl JumpNode {
         Self { cost_and_parent, place: place.to_bits(), tag }
     }
 
-    /// Units from the start.
+    /// The units from the start.
     pub(crate) const fn cost(&self) -> u64 {
         self.cost_and_parent >> NUMBER_BITS
     }
 
-    /// The number of the node that it was reached from; its own at the start.
+    /// The number of the node from which this one was reached; its own number at the start.
     pub(crate) const fn parent(&self) -> u32 {
         number_of(self.cost_and_parent)
     }
@@ -106,29 +106,28 @@ impl JumpNode {
 
 /// The nodes of one search, by cell and in their order.
 ///
-/// Nodes lie in the order in which they were reached. A table of slots leads from
-/// cells to them, by hashing with linear probing. Slots are never cleared: one is
-/// taken if the node that it leads to exists and says that this is its slot (P.
-/// Briggs and L. Torczon, "An Efficient Representation for Sparse Sets", 1993).
-/// So a search begins by emptying two lists, and what it needs lies together
-/// however large the map is.
+/// Nodes lie in the order in which they were reached. A table of slots leads from cells to them, by
+/// hashing with linear probing. Slots are never cleared: a slot is taken if the node that it leads to
+/// exists and says that this is its slot (P. Briggs and L. Torczon, "An Efficient Representation for
+/// Sparse Sets", 1993). So a search begins by clearing two lists, and its data lie together however large
+/// the map is.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Frontier {
     slots: Vec<u32>,
     slot_bits: u32,
-    /// From so many nodes on there should be more slots.
+    /// The number of nodes from which on there should be more slots.
     crowd: usize,
     nodes: Vec<JumpNode>,
     /// A min-heap of estimates in the upper 40 bits, and in the lower ones numbers
     /// of nodes, inverted: of equals, the one that was reached last comes first.
     heap: Vec<u64>,
-    /// An entry less than all of the heap, kept out of it. Where the way to the goal
-    /// is open, what was reached last is expanded next, and never sifted.
+    /// An entry less than all of the heap, kept out of it. If the way to the goal is open, the node that
+    /// was reached last is expanded next, and never sifted.
     first: Option<u64>,
 }
 
 impl Frontier {
-    /// Forgets everything.
+    /// Clears the frontier.
     pub(crate) fn begin(&mut self) {
         self.nodes.clear();
         self.heap.clear();
@@ -148,8 +147,8 @@ impl Frontier {
         &self.nodes[number as usize]
     }
 
-    /// Enters a cell, unless it was entered at that cost or less already. `rest`
-    /// is the estimate of what comes behind.
+    /// Enters a cell, unless it was entered at that cost or less already. `rest` is the estimate of the
+    /// rest of the path.
     #[inline]
     pub(crate) fn reach(&mut self, node: JumpNode, rest: u64) {
         let mask = (1 << self.slot_bits) - 1;
@@ -173,8 +172,7 @@ impl Frontier {
         self.push(entry(node.cost() + rest, number));
     }
 
-    /// Adds the goal as a last node and returns its number. Nothing may be reached
-    /// after it.
+    /// Adds the goal as the last node and returns its number. No cell may be reached after it.
     pub(crate) fn finish(&mut self, place: Place, cost: u64, parent: u32) -> u32 {
         self.nodes.push(JumpNode::new(place, cost, parent, None));
         count_u32(self.nodes.len() - 1)
@@ -186,8 +184,8 @@ impl Frontier {
         loop {
             let number = number_of(!self.pop()?);
             let node = &mut self.nodes[number as usize];
-            // A node is pushed again when a cheaper way to it turns up, and the
-            // older entries come later.
+            // A node is pushed again when a cheaper path to it turns up, and the older entries come
+            // later.
             if !node.is_closed() {
                 node.tag |= CLOSED;
                 return Some(number);
@@ -195,8 +193,8 @@ impl Frontier {
         }
     }
 
-    /// Puts the node back that was closed last: it will be the next again. `rest` is
-    /// its estimate of what comes behind.
+    /// Puts back the node that was closed last, so that it is the next again. `rest` is its estimate of
+    /// the rest of the path.
     pub(crate) fn put_back(&mut self, number: u32, rest: u64) {
         let node = &mut self.nodes[number as usize];
         node.tag &= !CLOSED;
@@ -204,12 +202,12 @@ impl Frontier {
         self.push(entry(estimate, number));
     }
 
-    /// Adds a node, which a slot that is free leads to from now on.
+    /// Adds a node, to which a free slot leads from now on.
     fn add(&mut self, node: JumpNode, slot: usize) -> u32 {
         let number = count_u32(self.nodes.len());
         self.slots[slot] = number;
         if self.nodes.len() == self.nodes.capacity() {
-            // By a quarter: memory counts more here than a few copies.
+            // Grows by a quarter: memory counts more here than a few copies.
             self.nodes.reserve_exact(self.nodes.len() / 4 + 256);
         }
         self.nodes.push(JumpNode { tag: node.tag | count_u32(slot) << SLOT_SHIFT, ..node });
@@ -221,9 +219,8 @@ impl Frontier {
         number
     }
 
-    /// Takes so many slots into use: those that are there stay, whatever they hold. Small
-    /// tables are kept half empty for the sake of speed, large ones a quarter for the
-    /// sake of memory.
+    /// Changes the number of slots in use: existing slots stay, whatever they hold. Small tables are kept
+    /// half empty for the sake of speed, large ones a quarter for the sake of memory.
     fn set_slot_bits(&mut self, bits: u32) {
         let count = 1 << bits;
         self.slot_bits = bits;
@@ -239,7 +236,7 @@ impl Frontier {
         let mask = (1 << self.slot_bits) - 1;
         for number in 0..self.nodes.len() {
             let mut slot = self.home(self.nodes[number].place) & mask;
-            // Taken by a node before this one; those behind are placed later.
+            // Taken by a node before this one; nodes behind it are placed later.
             while self.nodes[..number]
                 .get(self.slots[slot] as usize)
                 .is_some_and(|other| other.slot() as usize == slot)
@@ -313,13 +310,13 @@ const fn number_of(bits: u64) -> u32 {
     (bits & NUMBER_MASK) as u32
 }
 
-/// The least of the children that begin at an index, with its own.
+/// The least of the children that begin at an index, and its index.
 #[inline]
 fn least_child(heap: &[u64], first: usize) -> Option<(usize, u64)> {
     let children = heap.get(first..)?;
     let less = |one: (usize, u64), other: (usize, u64)| if other.1 < one.1 { other } else { one };
     if let Some(&[a, b, c, d]) = children.first_chunk::<ARITY>() {
-        // In pairs, without a branch: which is less cannot be foreseen.
+        // In pairs, without a branch: which is less is unpredictable.
         let (one, other) = (less((0, a), (1, b)), less((2, c), (3, d)));
         let (at, entry) = less(one, other);
         return Some((first + at, entry));

@@ -5,12 +5,12 @@ use crate::direction::Direction;
 use crate::grid::CELL_COUNT_MAX;
 use crate::link::UNITS_SUM_MAX;
 
-/// Where the cost begins in a node, behind the mark.
+/// The position of the cost in a node, after the mark.
 const COST_SHIFT: u32 = 5;
 const COST_BITS: u32 = 48;
 const COST_MASK: u64 = (1 << COST_BITS) - 1;
 const GENERATION_SHIFT: u32 = COST_SHIFT + COST_BITS;
-/// Once in so many searches the nodes of all cells are cleared.
+/// The nodes of all cells are cleared once in this many searches.
 const GENERATION_COUNT: u64 = u64::MAX >> GENERATION_SHIFT;
 
 /// The arrival of the cell where a search starts; the others are directions.
@@ -22,21 +22,21 @@ const QUEUED: u64 = 16;
 /// No search has reached the cell.
 const UNSEEN: u64 = u64::MAX;
 
-/// A way enters no cell twice, by a step between the heaviest of cells, or by a link.
+/// A path enters each cell at most once, by a step between the heaviest of cells, or by a link.
 const _: () = {
     let steps = CELL_COUNT_MAX as u64 * DIAGONAL as u64 * u8::MAX as u64;
     assert!(steps + UNITS_SUM_MAX < 1 << COST_BITS);
 };
 
-/// The nodes of all cells, stamped with the generation of the search that wrote
-/// them: beginning a search forgets them all in O(1), but for one in two thousand.
+/// The nodes of all cells, stamped with the generation of the search that wrote them. So beginning a
+/// search clears them all in O(1), except once in two thousand searches.
 ///
 /// ```text
 ///   generation (11 bits) | cost (48 bits) | is queued (1 bit) | arrival (4 bits)
 /// ```
 ///
-/// Generations count down, so nodes of earlier searches cost more than any of this one: whether
-/// to enter a cell is one comparison.
+/// Generations count down, so nodes of earlier searches cost more than any of this one: one comparison
+/// decides whether to enter a cell.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct NodeTable {
     nodes: Vec<u64>,
@@ -49,11 +49,10 @@ impl NodeTable {
         self.nodes.capacity() * size_of::<u64>()
     }
 
-    /// Forgets everything and makes room for `cell_count` cells, of which the search starts from
-    /// `start`.
+    /// Clears everything and makes room for `cell_count` cells, for a search that starts from `start`.
     pub(crate) fn begin(&mut self, cell_count: usize, start: usize) {
         if self.nodes.len() < cell_count {
-            // Without the room for more that `resize` would take.
+            // Without the spare room that `resize` would take.
             self.nodes.reserve_exact(cell_count - self.nodes.len());
             self.nodes.resize(cell_count, UNSEEN);
         }
@@ -88,13 +87,13 @@ impl NodeTable {
         self.nodes[index] & ARRIVAL_MASK == LINKED
     }
 
-    /// The direction in which this search entered a cell, `None` at the start and behind links.
+    /// The direction in which this search entered a cell; `None` at the start and after links.
     #[inline]
     pub(crate) fn arrival(&self, index: usize) -> Option<Direction> {
         Direction::ALL.get((self.nodes[index] & ARRIVAL_MASK) as usize).copied()
     }
 
-    /// Takes a cell out of the queue. False if it is not in there any longer.
+    /// Takes a cell out of the queue. Returns false if it is no longer there.
     #[inline]
     pub(crate) fn take(&mut self, index: usize) -> bool {
         let node = &mut self.nodes[index];
@@ -108,8 +107,8 @@ impl NodeTable {
         self.nodes[index] |= QUEUED;
     }
 
-    /// Enters a cell at a cost and queues it, if it was not entered at that cost
-    /// or less already; without a direction by a link. True if it was entered.
+    /// Enters a cell at a cost and queues it, if it was not entered at that cost or less already; without
+    /// a direction, by a link. Returns true if it was entered.
     #[inline]
     pub(crate) fn improve(
         &mut self,

@@ -1,15 +1,13 @@
-//! The open list of A*: which cell to expand next.
+//! The open list of A*: the order in which to expand cells.
 
 use crate::cell::Cell;
 
-/// Units of estimate that share a bucket, as a power of two. Hardly less than a straight
-/// step: narrow enough that few cells are expanded before their time, wide enough that
-/// few buckets are empty.
+/// The units of estimate that share a bucket, as a power of two. Hardly less than a straight step: narrow
+/// enough that few cells are expanded early, wide enough that few buckets are empty.
 pub(crate) const BUCKET_BITS: u32 = 15;
-/// The same where estimates are good: wide buckets let twice as many cells be expanded before their
-/// time there.
+/// The same for good estimates, with which wide buckets make twice as many cells be expanded early.
 pub(crate) const BUCKET_BITS_WITH_LANDMARKS: u32 = 12;
-/// Buckets are wider where a single link raises estimates by more than so many, as a power of two.
+/// Buckets are wider if a single link raises estimates by more than this many, as a power of two.
 const BUCKET_COUNT_BITS_MAX: u32 = 15;
 /// The end of a chain.
 const NONE: u32 = u32::MAX;
@@ -18,44 +16,42 @@ const NONE: u32 = u32::MAX;
 #[derive(Clone, Copy, Debug)]
 struct Entry {
     cell: u32,
-    /// The entry that came into the bucket before this one.
+    /// The entry that was put into the bucket before this one.
     next: u32,
 }
 
-/// Buckets of cells by estimate, in a circle (R. Dial, "Algorithm 360:
-/// Shortest-Path Forest with Topological Ordering", 1969).
+/// Circular buckets of cells by estimate (R. Dial, "Algorithm 360: Shortest-Path Forest with Topological
+/// Ordering", 1969).
 ///
-/// Estimates of A* never fall, and no step raises one by more than is known
-/// beforehand, so a circle of that size is enough. Inside of a bucket the last one
-/// in is the first one out: that follows the way to the goal, where many ways are
-/// as good, and depends on nothing but what was put in.
+/// Estimates of A* never fall, and no step raises one by more than is known beforehand, so a circle of
+/// that size suffices. A bucket is a stack: the last entry in is the first one out. That follows a path
+/// to the goal if many paths are equally good, and depends only on what was put in.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct OpenList {
     heads: Vec<u32>,
     bucket_bits: u32,
-    /// A bit per bucket that has entries. Heavy weights spread estimates over thousands of
-    /// buckets, and most of them are empty.
+    /// A bit per bucket that has entries. Heavy weights spread estimates over thousands of buckets, and
+    /// most of them are empty.
     occupied: Vec<u64>,
     entries: Vec<Entry>,
-    /// Entries that have been taken out, chained.
+    /// A chain of the entries that were taken out.
     free: u32,
     /// The number of the bucket that is being emptied, not wrapped.
     bucket: u64,
-    /// Entries in all buckets.
+    /// The number of entries in all buckets.
     count: usize,
 }
 
 impl OpenList {
-    /// Empties the list for estimates from `estimate` on, each at most `rise`
-    /// above the one that it comes from, in buckets of so many bits or, where these were too many, wider
-    /// ones.
+    /// Clears the list, for estimates from `estimate` on, each at most `rise` above the one that it comes
+    /// from. Buckets have this many bits, or are wider if there would be too many of them.
     pub(crate) fn begin(&mut self, estimate: u64, rise: u64, bucket_bits: u32) {
         let bits_more = (rise >> bucket_bits).checked_ilog2().unwrap_or(0);
         self.bucket_bits = bucket_bits + bits_more.saturating_sub(BUCKET_COUNT_BITS_MAX);
         let bucket_count = ((rise >> self.bucket_bits) + 2).next_power_of_two().max(64);
         let bucket_count = usize::try_from(bucket_count).expect("a circle has a bounded length");
-        // Only those that the last search has left entries in: a search of a few cells must not pay
-        // for all buckets.
+        // Clears only buckets in which the last search has left entries: a search of a few cells must not
+        // pay for all buckets.
         for (word, bits) in self.occupied.iter_mut().enumerate() {
             while *bits != 0 {
                 self.heads[word * 64 + bits.trailing_zeros() as usize] = NONE;
@@ -84,7 +80,7 @@ impl OpenList {
         self.push_into(estimate >> self.bucket_bits, cell);
     }
 
-    /// Puts the cell back that was taken out last: it will be the next again.
+    /// Puts back the cell that was taken out last, so that it is the next again.
     pub(crate) fn put_back(&mut self, cell: Cell) {
         self.push_into(self.bucket, cell);
     }
@@ -109,14 +105,14 @@ impl OpenList {
         self.count += 1;
     }
 
-    /// Makes room for a few entries more: what is held counts for more than copies that are
-    /// made until the list is warm.
+    /// Makes room for a few more entries. Memory held counts more than the copies that are made until the
+    /// list has grown.
     #[cold]
     fn grow(&mut self) {
         self.entries.reserve_exact(self.entries.len() / 32 + 64);
     }
 
-    /// Entries in all buckets.
+    /// The number of entries in all buckets.
     pub(crate) const fn count(&self) -> usize {
         self.count
     }
@@ -149,8 +145,7 @@ impl OpenList {
         Some(cell)
     }
 
-    /// How many empty buckets come before the next one that has entries, of which there
-    /// must be one.
+    /// The number of empty buckets before the next one that has entries, which must exist.
     #[inline]
     fn empty_count(&self) -> u64 {
         let place = self.place(self.bucket);

@@ -1,14 +1,13 @@
-//! Pruning: which steps a jump point search takes from a cell, by where it came
-//! from.
+//! Pruning: the steps that a jump point search takes from a cell, by its arrival there.
 //!
-//! A step is left out if its cell can be reached from the cell before at no more
-//! cost without the one in the middle, with diagonals first (D. Harabor and
-//! A. Grastien, 2011). Where steps are orthogonal only, horizontal ones go first.
-//! The cells that are left depend on the ring alone, so they are a table for each rule.
+//! A step is left out if its cell can be reached from the cell before at no more cost without the one in
+//! the middle, with diagonals first (D. Harabor and A. Grastien, 2011). If only orthogonal steps are
+//! legal, horizontal ones go first. The cells that are left depend on the ring alone, so they are a table
+//! for each rule.
 
 use crate::direction::{Direction, MoveRule};
 
-/// For each arrival and ring the steps to take.
+/// The steps to take, for each arrival and ring.
 pub(crate) type PruneTable = [[u8; 256]; 8];
 
 /// The table of a rule.
@@ -58,7 +57,7 @@ pub(crate) const ONWARD: [u8; 8] = {
     onward
 };
 
-/// The steps that are taken whatever is around.
+/// The steps that are taken whatever the ring.
 const fn natural(rule: MoveRule, arrival: Direction) -> u8 {
     let (x, y) = arrival.offset();
     let onward = arrival.bit();
@@ -72,12 +71,12 @@ const fn natural(rule: MoveRule, arrival: Direction) -> u8 {
     }
 }
 
-/// The steps that are taken because the ways around the middle are not open.
+/// The steps that are taken because the paths around the middle are not open.
 const fn forced(rule: MoveRule, arrival: Direction, ring: usize) -> u8 {
     let (x, y) = arrival.offset();
     let cuts_corners = matches!(rule, MoveRule::OneFree | MoveRule::Always);
     if arrival.is_diagonal() {
-        // Behind the corners that the diagonal passed.
+        // The cells behind the corners that the diagonal passed.
         return if cuts_corners {
             behind(ring, (-x, 0), (-x, y)) | behind(ring, (0, -y), (x, -y))
         } else {
@@ -111,7 +110,7 @@ const fn behind(ring: usize, corner: (i16, i16), cell: (i16, i16)) -> u8 {
     if is_open && is_corner { bit(cell.0, cell.1) } else { 0 }
 }
 
-/// The direction with these columns and rows, as a set of one.
+/// The direction with this offset, as a set of one.
 const fn bit(x: i16, y: i16) -> u8 {
     let mut i = 0;
     loop {

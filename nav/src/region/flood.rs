@@ -1,22 +1,22 @@
-//! Floods in lock-step: does a node still hang together, for the price of the smaller side?
+//! Flood fills in lock-step, which find out whether a node is still connected, at the cost of the smaller
+//! sides.
 //!
-//! One flood over the members of the node starts on each side of a filled cell, and they take turns
-//! of a few members. Floods that meet are of one part. A part whose floods have nowhere to
-//! go is complete, and once all but one part are, the last needs no more work:
-//! the cost is that of the smaller sides. The idea is that of decremental
-//! connectivity by Even and Shiloach (1981); here every region stays exact under
-//! digging as well.
+//! One flood fill over the members of the node starts on each side of a filled cell, and they take turns
+//! of a few members. Flood fills that meet are of one part. A part whose flood fills cannot go on is
+//! complete. Once all but one part are complete, the last needs no more work: the cost is that of the
+//! smaller sides. The idea is that of decremental connectivity by Even and Shiloach (1981); here every
+//! region stays exact under digging as well.
 
 use crate::region::hierarchy::{Flooded, Hierarchy};
 
-/// A neighbourhood falls into four parts at most: one per side, or per corner.
+/// A neighbourhood falls into at most four parts: one per side, or per corner.
 const PART_COUNT_MAX: usize = 4;
 
-/// The most nodes that a flood takes in a turn. Turns begin at one node, for most
-/// cut-off parts are tiny, and get longer, for changing over costs as well.
+/// The maximum number of nodes that a flood fill takes in a turn. Turns begin at one node, because most
+/// cut-off parts are tiny, and get longer, because switching costs as well.
 const TURN_LENGTH_MAX: usize = 16;
 
-/// The memory of floods, used again and again.
+/// The memory of flood fills, which is reused.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flood {
     /// A multiple of [`PART_COUNT_MAX`], greater than every mark of an older run. Flood `i` of the
@@ -26,20 +26,20 @@ pub(crate) struct Flood {
     front_count: usize,
 }
 
-/// One flood: the nodes it has reached, those before `head` explored.
+/// One flood fill: the nodes that it has reached. Those before `head` are explored.
 #[derive(Clone, Debug, Default)]
 struct Front {
     nodes: Vec<u32>,
     head: usize,
-    /// The lowest flood that this one is known to be of one part with.
+    /// The lowest flood fill that is known to be of one part with this one.
     part: usize,
 }
 
 impl Flood {
-    /// Floods from some nodes of a level, all of one parent, over those of this parent, until it is
-    /// known which of them hang together.
+    /// Runs flood fills from some nodes of a level with one parent, over the nodes of this parent, until
+    /// it is known which of them are connected.
     ///
-    /// True if there is more than one part; [`Flood::cut_off`] then tells them.
+    /// Returns true if there is more than one part; [`Flood::cut_off`] then returns them.
     pub(crate) fn run(
         &mut self,
         hierarchy: &mut Hierarchy,
@@ -61,7 +61,7 @@ impl Flood {
         self.parts().count() > 1
     }
 
-    /// Lets one flood take so many nodes. True if the question is settled.
+    /// Lets one flood fill take `count` nodes. Returns true if the question is settled.
     fn turn(&mut self, nodes: &mut Flooded<'_>, i: usize, count: usize) -> bool {
         for _ in 0..count {
             let Some(&node) = self.fronts[i].nodes.get(self.fronts[i].head) else { return false };
@@ -76,7 +76,7 @@ impl Flood {
         false
     }
 
-    /// All parts but the one that is kept, in a deterministic order: the nodes of each.
+    /// All parts except the one that is kept, in a deterministic order: the nodes of each.
     pub(crate) fn cut_off(
         &self,
         kept: usize,
@@ -116,8 +116,8 @@ impl Flood {
         };
     }
 
-    /// Takes a node into flood `i`. True if it met another flood that was not known to be of
-    /// the same part.
+    /// Adds a node to flood fill `i`. Returns true if that met another flood fill that was not known to
+    /// be of the same part.
     #[inline]
     fn reach(&mut self, i: usize, next: u32, mark: &mut u32) -> bool {
         if *mark < self.stamp {
@@ -149,8 +149,8 @@ impl Flood {
         fronts.all(|front| front.part != part || front.head == front.nodes.len())
     }
 
-    /// The part that has not been flooded to its end, or else the one of the most cells, of
-    /// equals the first.
+    /// The part that has not been flooded completely, or else the one of the most cells, of equals the
+    /// first.
     pub(crate) fn kept_part(&self, hierarchy: &Hierarchy, level: usize) -> usize {
         let size = |part| {
             let fronts = self.fronts[..self.front_count].iter();
@@ -164,7 +164,7 @@ impl Flood {
         self.parts().max_by_key(|&part| rank(part)).unwrap_or(0)
     }
 
-    /// The parts that are known to be, each by its lowest flood.
+    /// The known parts, each by its lowest flood fill.
     fn parts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.front_count).filter(|&i| self.fronts[i].part == i)
     }

@@ -13,19 +13,19 @@ use crate::path::outcome::{Path, PathOutcome};
 use crate::search::batch::{Job, Question, open};
 use crate::terrain::Terrain;
 
-/// What is searched between two ticks: everything that the answers depend on, beside the copy of
-/// the terrain.
+/// A slice of long searches, which runs between two ticks: everything on which the answers depend, except
+/// the copy of the terrain.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub(crate) struct Slice {
     /// In their order, as far as the allotment goes.
     pub(crate) questions: Vec<Question>,
     pub(crate) allotment: u64,
-    /// What the tick in which it began had spent.
+    /// The expansions spent by the tick in which it began.
     pub(crate) spent: u64,
     /// What the first search has cost in slices before, and what it was allowed in each.
     pub(crate) charge: u64,
     pub(crate) allotments: Vec<u64>,
-    /// The version of the terrain in the tick before, which tells an edited one from another one.
+    /// The version of the terrain in the tick before, which tells an edited terrain from another one.
     pub(crate) seen: GridVersion,
 }
 
@@ -50,25 +50,25 @@ impl Slice {
     }
 }
 
-/// How far a slice is.
+/// The stage of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 pub(crate) enum Stage {
     /// Its answers were taken, or there was none.
     #[default]
     Taken,
-    /// No thread has begun with it.
+    /// No thread has begun to run it.
     Waiting,
     Done,
 }
 
-/// The searches of a slice, and the memory they run in.
+/// The searches of a slice, and their memory.
 #[derive(Debug, Default)]
 pub(crate) struct Workshop {
-    /// The terrain that they run over, which no edit reaches meanwhile.
+    /// The terrain on which they run. No edit reaches it meanwhile.
     pub(crate) copy: Option<Terrain>,
     pub(crate) slice: Slice,
     pub(crate) stage: Stage,
-    /// Whether the scratch holds what the slice goes on with.
+    /// Whether the scratch holds the search that the slice resumes.
     is_warm: bool,
     scratch: PathScratch,
     /// One for each question, of which so many were begun. The last one of these may be unfinished.
@@ -76,17 +76,17 @@ pub(crate) struct Workshop {
     begun: usize,
     /// Whether a pool has a job for it that has not run.
     is_queued: bool,
-    /// What a search panicked with on another thread.
+    /// The panic of a search on another thread.
     panic: Option<Box<dyn Any + Send>>,
 }
 
 impl Workshop {
-    /// The searches that were begun, in their order.
+    /// The searches that were begun, in order.
     pub(crate) fn jobs(&mut self) -> &mut [Job] {
         &mut self.jobs[..self.begun]
     }
 
-    /// Searches, unless that is done.
+    /// Runs the searches, unless that is done.
     fn run(&mut self) {
         let Self { slice, stage, jobs, begun, scratch, .. } = self;
         let Some(copy) = self.copy.as_ref().filter(|_| *stage == Stage::Waiting) else { return };
@@ -113,7 +113,7 @@ impl Workshop {
         }
     }
 
-    /// Keeps one of the questions, of a search that is to go on, and what it has cost so far.
+    /// Keeps one of the questions, whose search is to be resumed, and its cost so far.
     pub(crate) fn keep(&mut self, place: usize, charge: u64) {
         let others: u64 = self.jobs[..place].iter().map(|job| job.charge).sum();
         let slice = &mut self.slice;
@@ -128,7 +128,7 @@ impl Workshop {
     }
 }
 
-/// Brings a scratch to where the slices before had brought it over this terrain.
+/// Brings a scratch to the state in which the previous slices had left it over this terrain.
 fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) {
     let Some(question) = slice.questions.first() else { return };
     let Some(query) = question.query() else { return };
@@ -144,7 +144,7 @@ fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) {
     }
 }
 
-/// What background jobs of the pool work on.
+/// The state on which background jobs of the pool work.
 #[derive(Debug, Default)]
 pub(crate) struct Background(Arc<Mutex<Workshop>>);
 
@@ -160,12 +160,12 @@ impl Drop for Queued {
 }
 
 impl Background {
-    /// What a slice works on. Waits for one that a thread has begun with.
+    /// Locks the state of a slice. Waits for a slice that a thread has begun to run.
     pub(crate) fn workshop(&self) -> MutexGuard<'_, Workshop> {
         open(&self.0)
     }
 
-    /// Of a slice that was saved, and will run when it is waited for.
+    /// Creates the state of a saved slice, which will run when it is waited for.
     pub(crate) fn of_saved(slice: Slice, copy: Terrain) -> Self {
         let background = Self::default();
         let mut workshop = background.workshop();
@@ -175,7 +175,7 @@ impl Background {
         background
     }
 
-    /// Begins with the slice. A job that has not run yet serves for this one.
+    /// Begins the slice. A job that has not run yet serves for this slice.
     pub(crate) fn begin(&self, pool: &Pool) {
         if std::mem::replace(&mut self.workshop().is_queued, true) {
             return;
@@ -184,7 +184,7 @@ impl Background {
         let job = move || {
             let Some(workshop) = queued.0.take() else { return };
             let mut workshop = open(&workshop);
-            // Before the search: a thread that waits for it begins with the next slice at once.
+            // Before the search: a thread that waits for it begins the next slice at once.
             workshop.is_queued = false;
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
                 workshop.panic = Some(payload);
@@ -193,11 +193,10 @@ impl Background {
         pool.in_background().schedule(job);
     }
 
-    /// Waits until the slice is done. One that no thread has begun with is searched here, on this
-    /// thread.
+    /// Waits until the slice is done. If no thread has begun to run it, it runs here, on this thread.
     ///
     /// It waits for the lock and not for the job: a thread that waits in the pool runs jobs of the main
-    /// thread meanwhile, which are not to run in the middle of a tick.
+    /// thread meanwhile, which must not run in the middle of a tick.
     pub(crate) fn finish(&self) -> MutexGuard<'_, Workshop> {
         let mut workshop = self.workshop();
         if let Some(payload) = workshop.panic.take() {

@@ -1,4 +1,4 @@
-//! Searches that run side by side, and the memory they share out.
+//! Searches that run in parallel, and their shared memory.
 
 #[cfg(test)]
 mod tests;
@@ -16,22 +16,22 @@ use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
 use crate::terrain::Terrain;
 
-/// What is asked of a search.
+/// The question that a search answers.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Question {
     pub(crate) entity: Entity,
-    /// The number of the request, which tells it from later ones of the same agent.
+    /// The number of the request, which tells it apart from later ones of the same agent.
     pub(crate) number: u32,
     /// The class of the agent.
     pub(crate) class: ClassId,
-    /// A place where no cell can be is none.
+    /// `None` if no cell can be at the position.
     pub(crate) start: Option<Cell>,
     pub(crate) goal: Option<Cell>,
-    /// Whether the goal is beyond where cells can be, and this is the nearest one.
+    /// Whether the goal is outside of all cells, so that this is the cell nearest to it.
     pub(crate) is_beyond: bool,
-    /// Whether a path to the nearest reachable cell will do.
+    /// Whether a path to the nearest reachable cell suffices.
     pub(crate) or_nearest: bool,
-    /// Whether the shortest way at any angle is wanted.
+    /// Whether the shortest any-angle path is wanted.
     pub(crate) is_any_angle: bool,
 }
 
@@ -65,7 +65,7 @@ impl Question {
         terrain.for_class(self.class).unwrap_or(terrain)
     }
 
-    /// What is asked of a scratch, if the cells are there.
+    /// The query for a scratch, if there are both cells.
     pub(crate) fn query(&self) -> Option<PathQuery> {
         let query = PathQuery::new(self.start?, self.goal?);
         let algorithm = if self.is_any_angle { Algorithm::AnyAngle } else { query.algorithm };
@@ -77,7 +77,7 @@ impl Question {
         *self == Self { number: self.number, ..*other }
     }
 
-    /// The least number of steps between start and goal.
+    /// The minimum number of steps between start and goal.
     pub(crate) fn distance(&self) -> u64 {
         let Some((start, goal)) = self.start.zip(self.goal) else { return 0 };
         u64::from(start.x.abs_diff(goal.x).max(start.y.abs_diff(goal.y)))
@@ -88,22 +88,22 @@ impl Question {
 #[derive(Debug)]
 pub(crate) struct Job {
     pub(crate) question: Question,
-    /// The most that it may expand.
+    /// The maximum number of expansions.
     pub(crate) allotment: u64,
     pub(crate) outcome: PathOutcome,
     pub(crate) path: Path,
-    /// What it has cost, in expansions.
+    /// The cost of the search, in expansions.
     pub(crate) charge: u64,
 }
 
 impl Job {
-    /// A job to be done.
+    /// Creates a job that is not solved yet.
     pub(crate) fn new(question: Question, allotment: u64) -> Self {
         let outcome = PathOutcome::OutOfBudget;
         Self { question, allotment, outcome, path: Path::new(), charge: 0 }
     }
 
-    /// Searches, from the start or from where the scratch was interrupted.
+    /// Searches, from the start or resumed where the scratch was interrupted.
     pub(crate) fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch, is_resumed: bool) {
         let Question { start, is_beyond, .. } = self.question;
         let terrain = self.question.terrain(terrain);
@@ -130,22 +130,20 @@ impl Job {
     }
 }
 
-/// Jobs and scratches, kept for their memory.
+/// Jobs and scratches, kept to reuse their memory.
 ///
-/// Everything is behind locks that no thread ever waits for: a job is opened by the
-/// one thread that the pool gives its index to, and a scratch by the one that
-/// has its slot.
+/// Everything is behind locks for which no thread ever waits: a job is locked by the one thread to which
+/// the pool gives its index, and a scratch by the one that has its slot.
 #[derive(Debug, Default)]
 pub(crate) struct Searchers {
-    /// Of these only the first `job_count` are of now.
+    /// Only the first `job_count` are in use.
     jobs: Vec<Mutex<Job>>,
     job_count: usize,
     scratches: Vec<Mutex<PathScratch>>,
 }
 
 impl Searchers {
-    /// Solves the jobs that were set on all threads of a pool, and returns them in
-    /// order.
+    /// Solves the jobs that were set, on all threads of a pool, and returns them in order.
     pub(crate) fn solve(
         &mut self,
         pool: &Pool,
@@ -167,7 +165,7 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the jobs to be done. Paths keep their memory.
+    /// Sets the jobs to solve. Paths keep their memory.
     pub(crate) fn set(&mut self, questions: impl Iterator<Item = Job>) {
         let mut count = 0;
         for question in questions {
@@ -185,26 +183,25 @@ impl Searchers {
     }
 }
 
-/// Opens a lock. A poisoned one is as good as any: each search begins by
-/// resetting what it uses.
+/// Locks a mutex. A poisoned one is as good as any other: each search begins by resetting what it uses.
 pub(crate) fn open<T>(lock: &Mutex<T>) -> std::sync::MutexGuard<'_, T> {
     lock.lock().unwrap_or_else(PoisonError::into_inner)
 }
 
-/// Foretells what searches cost, from what others over about the same distance have cost: over
-/// weights, twice the distance costs four times as much.
+/// Estimates the costs of searches from the costs of others over about the same distance. Over weights,
+/// twice the distance costs four times as much.
 ///
-/// In integers, so that every machine foretells the same.
+/// It computes in integers, so every machine gets the same estimates.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Estimate {
-    /// By the logarithm of the distance.
+    /// Indexed by the logarithm of the distance.
     classes: [Usual; DISTANCE_BITS],
 }
 
 /// Distances are those of columns or rows.
 const DISTANCE_BITS: usize = 16;
 
-/// What searches have cost so far.
+/// The costs of searches so far.
 #[derive(Clone, Copy, Debug)]
 struct Usual {
     distance: u64,
@@ -219,8 +216,8 @@ impl Default for Usual {
 }
 
 impl Estimate {
-    /// How many searches over the greatest distance of a class are remembered before older ones begin
-    /// to fade.
+    /// The number of searches over the greatest distance of a class that are remembered before older ones
+    /// begin to fade.
     const COUNT_MAX: u64 = 256;
 
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
@@ -238,20 +235,19 @@ impl Estimate {
         Ok(estimate)
     }
 
-    /// The expansions that a search over `distance` steps will probably take: at
-    /// least one.
+    /// The number of expansions that a search over `distance` steps will probably take: at least one.
     pub(crate) fn expansions(&self, distance: u64) -> u64 {
         let usual = &self.classes[class(distance)];
         (distance.saturating_mul(usual.expansions) / usual.distance.max(1)).max(1)
     }
 
-    /// The most that a short search may expand: twice what is usual.
+    /// The maximum number of expansions of a short search: twice what is usual.
     pub(crate) fn allotment(&self, question: &Question) -> u64 {
         self.expansions(question.distance()).saturating_mul(2)
     }
 
     pub(crate) fn learn(&mut self, distance: u64, expansions: u64) {
-        // A search that was not needed says nothing of those that are.
+        // A search that needed no expansion says nothing about those that do.
         if expansions == 0 {
             return;
         }
