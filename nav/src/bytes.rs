@@ -31,8 +31,8 @@ pub(crate) fn get_cell(bytes: &mut &[u8]) -> Saved<Cell> {
     Ok(Cell::new(u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?)))
 }
 
-/// How many things follow that take so many bytes each, at least one: never more than there are
-/// bytes for, so that a list can be given its room.
+/// Reads the number of items that follow, which take `bytes_each` bytes each or more (`bytes_each` is not
+/// zero). The result never exceeds what the bytes can hold, so a list can be allocated for it.
 pub(crate) fn get_count(bytes: &mut &[u8], bytes_each: usize) -> Saved<usize> {
     let count = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
     if count <= bytes.len() / bytes_each { Ok(count) } else { Err(CodecError) }
@@ -48,7 +48,7 @@ pub(crate) fn get_cells(bytes: &mut &[u8]) -> Saved<Vec<Cell>> {
     (0..count).map(|_| get_cell(bytes)).collect()
 }
 
-/// Takes so many bytes off the front.
+/// Takes `N` bytes off the front.
 pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Saved<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;
     *bytes = rest;

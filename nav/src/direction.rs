@@ -158,7 +158,7 @@ impl MoveRule {
         }
     }
 
-    /// For each set of open ring cells, the set of legal directions.
+    /// The set of legal directions, for each set of open ring cells.
     pub(crate) const fn table(self) -> &'static [u8; 256] {
         match self {
             Self::Orthogonal => &ORTHOGONAL_MOVES,
@@ -169,7 +169,7 @@ impl MoveRule {
     }
 }
 
-/// How cells of one region hang together.
+/// The connectivity of the cells of a region.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, NoUninit, CheckedBitPattern, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(u8)]
@@ -195,7 +195,7 @@ static BOTH_FREE_MOVES: [u8; 256] = move_table(Some(2));
 static ONE_FREE_MOVES: [u8; 256] = move_table(Some(1));
 static ALWAYS_MOVES: [u8; 256] = move_table(Some(0));
 
-/// Each diagonal with the two orthogonal directions that it passes between.
+/// Each diagonal with the two orthogonal directions between which it passes.
 const DIAGONALS: [(Direction, Direction, Direction); 4] = [
     (Direction::NorthWest, Direction::North, Direction::West),
     (Direction::NorthEast, Direction::North, Direction::East),
@@ -203,8 +203,8 @@ const DIAGONALS: [(Direction, Direction, Direction); 4] = [
     (Direction::SouthEast, Direction::South, Direction::East),
 ];
 
-/// The legal directions for every ring, where a diagonal needs `free_min` open
-/// orthogonal cells, or never is legal.
+/// The legal directions for every ring, if a diagonal needs `free_min` open orthogonal cells, or is never
+/// legal.
 const fn move_table(free_min: Option<u32>) -> [u8; 256] {
     let mut table = [0; 256];
     let mut ring = 0_u8;

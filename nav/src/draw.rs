@@ -139,8 +139,8 @@ fn ground_place(region: RegionId, weight: Weight) -> u8 {
     FIRST_GROUND + region * WEIGHT_STEPS + step
 }
 
-/// The colour of the ground of a region, at a step of weights: that of neighbours in the numbering is another, and
-/// none is as dark as rock or as light as an agent.
+/// The colour of the ground of a region, at a step of weights. Regions with neighbouring numbers differ,
+/// and no colour is as dark as rock or as light as an agent.
 fn ground_colour(region: u8, weight_step: u8) -> [u8; 3] {
     // The golden ratio spreads any number of hues evenly; the first one is calm.
     let hue = f32::from(region) * 0.618_034 + 0.52;

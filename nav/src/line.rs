@@ -1,11 +1,12 @@
-//! Straight lines between points that need not be the middles of cells.
+//! Straight lines between points that need not be the centres of cells.
 
 use glam::Vec2;
 
 use crate::cell::Cell;
 use crate::grid::Grid;
 
-/// Places are counted in so many parts of a cell: corners that a way turns at are whole numbers of them.
+/// The number of parts of a cell that are the unit of points. Corners at which a path turns are whole
+/// numbers of parts.
 pub(crate) const PARTS: i32 = 32;
 
 /// A point, in parts of a cell.
@@ -20,12 +21,12 @@ impl Point {
         Self::new(cell, PARTS / 2, PARTS / 2)
     }
 
-    /// So many parts east and south of where a cell begins.
+    /// Creates the point so many parts east and south of the north-western corner of a cell.
     pub(crate) fn new(cell: Cell, east: i32, south: i32) -> Self {
         Self { x: PARTS * i32::from(cell.x) + east, y: PARTS * i32::from(cell.y) + south }
     }
 
-    /// The cell that it lies in, of a grid.
+    /// The cell of a grid that contains the point.
     #[expect(
         clippy::cast_possible_truncation,
         clippy::cast_sign_loss,
@@ -47,7 +48,7 @@ impl Point {
 }
 
 /// Whether a line keeps a part of a cell away from everything solid, in columns and in rows. The points
-/// themselves do. What is behind the cell `at` does not count. Exact, in integers.
+/// themselves must. Cells before `at` on the line do not count. The test is exact, in integers.
 pub(crate) fn is_free(grid: &Grid, [from, to]: [Point; 2], at: Cell) -> bool {
     let end = to.cell();
     let is_behind = |cell: Cell| {
@@ -69,7 +70,7 @@ pub(crate) fn is_free(grid: &Grid, [from, to]: [Point; 2], at: Cell) -> bool {
         };
         let [west, east] = if ends[0] < ends[1] { ends } else { [ends[1], ends[0]] };
         let part = i64::from(PARTS) * scale;
-        // A solid cell counts a part beyond its sides, which themselves are free.
+        // A solid cell extends by a part beyond its sides, which themselves are free.
         let first = (west - part - scale).div_euclid(part) + 1;
         let last = (east + scale - 1).div_euclid(part);
         first..=last
@@ -84,8 +85,8 @@ pub(crate) fn is_free(grid: &Grid, [from, to]: [Point; 2], at: Cell) -> bool {
     })
 }
 
-/// Appends the cells along a line that is [free](is_free), behind its first one: by diagonal steps, as
-/// far as these are legal beside it.
+/// Appends the cells along a line that is [free](is_free), after its first one: by diagonal steps, if
+/// these are legal beside it.
 pub(crate) fn append_cells(grid: &Grid, [from, to]: [Point; 2], cells: &mut Vec<Cell>) {
     let (dx, dy) = (i64::from((to.x - from.x).abs()), i64::from((to.y - from.y).abs()));
     let end = to.cell();

@@ -1,17 +1,17 @@
-//! Which regions lead to which by links.
+//! Reachability between regions by links.
 
 use crate::grid::Grid;
 use crate::link::Link;
 use crate::region::Regions;
 use crate::region::event::RegionId;
 
-/// The regions that have ends of links, and for each those that it leads to.
+/// The regions that have ends of links, and for each the regions to which it leads.
 ///
-/// Links have a direction, so this is a relation between regions and not a partition. It is worked
-/// out when it is first asked for after an edit, by a search over the links from each such region.
+/// Links have a direction, so this is a relation between regions and not a partition. It is computed when
+/// it is first asked for after an edit, by a search over the links from each such region.
 #[derive(Clone, Debug)]
 pub(crate) struct Reach {
-    /// In order, each once.
+    /// Sorted, without duplicates.
     regions: Vec<RegionId>,
     /// A bit for each pair, row by row.
     leads: Vec<u64>,
@@ -46,7 +46,7 @@ impl Reach {
         (from * self.regions.len().div_ceil(64) + to / 64, 1 << (to % 64))
     }
 
-    /// Notes that one leads to the other. False if that was known.
+    /// Notes that one region leads to the other. Returns false if that was known.
     fn mark(&mut self, from: usize, to: usize) -> bool {
         let (word, bit) = self.bit(from, to);
         let is_new = self.leads[word] & bit == 0;
@@ -54,7 +54,7 @@ impl Reach {
         is_new
     }
 
-    /// Whether there is a way by links from one region to another.
+    /// Whether links lead from one region to another.
     pub(crate) fn leads(&self, from: RegionId, to: RegionId) -> bool {
         let place = |region| self.regions.binary_search(&region).ok();
         place(from).zip(place(to)).is_some_and(|(from, to)| {

@@ -1,8 +1,8 @@
-//! Drawing from a stream of random numbers.
+//! Random draws from a stream.
 
 use formic_ecs::RandomStream;
 
-/// A number from `0..bound`.
+/// A random number from `0..bound`.
 pub(crate) fn below(random: &mut RandomStream, bound: u16) -> u16 {
     let scaled = random.below(u64::from(bound));
     u16::try_from(scaled).expect("less than the bound, which is a u16")

@@ -28,9 +28,9 @@ pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
     heaviest(grid, rule, [from, to], 0, from).is_some()
 }
 
-/// A line is near a corner where it comes to the next column and to the next row within this part of
-/// the longer side, which is a twentieth of a cell. Corners behind which it has come to the next row, or column, it
-/// may be nearer to: what agents walk is held to [`is_free`] as well.
+/// A line is near a corner if it comes to the next column and to the next row within this part of the
+/// longer side, which is a twentieth of a cell. It may be nearer to corners behind which it has come to
+/// the next row, or column: what agents walk must satisfy [`is_free`] as well.
 pub(crate) const NEAR: u32 = 8;
 
 /// The maximum weight on the line between two cells, or `None` if it is blocked. With `near` above zero

@@ -275,7 +275,7 @@ fn least_bad(
 }
 
 /// For each of four half-planes, the velocities that violate it no more than `plane`. All velocities if
-/// it is implied by `plane`, or is none of the four.
+/// it is parallel to `plane` with the same direction, or if its lane is unused.
 fn bisectors(plane: &HalfPlane, others: &Four) -> Four {
     let (point, direction) = (Vectors::splat(plane.point), Vectors::splat(plane.direction));
     let slopes = direction.perp_dot(others.directions);

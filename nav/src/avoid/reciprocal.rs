@@ -1,15 +1,15 @@
 //! Reciprocal avoidance: each of two bodies gives half of the way.
 //!
-//! J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision
-//! Avoidance", 2011 (ORCA). Of all velocities relative to another body, those that lead
-//! to a collision within some time form a cone that is cut off at its tip. Each of the
-//! two takes over half of the smallest change that leads out of it.
+//! J. van den Berg, S. Guy, M. Lin and D. Manocha, "Reciprocal n-Body Collision Avoidance", 2011 (ORCA).
+//! Of all velocities relative to another body, those that lead to a collision within some time form a
+//! cone that is cut off at its tip. Each of the two takes half of the smallest change that leads out of
+//! it.
 
 use glam::{Vec2, Vec4};
 
 use crate::avoid::half_plane::{Four, LANE_COUNT, Vectors};
 
-/// How far ahead collisions are foreseen, in seconds.
+/// The time within which collisions are foreseen, in seconds.
 const HORIZON_SECONDS: f32 = 1.0;
 
 /// A body as others see it.
@@ -20,19 +20,19 @@ pub(crate) struct Disc {
     pub(crate) radius: f32,
 }
 
-/// Another body, and how to give way to it.
+/// Another body, and the way to avoid it.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct Other {
     pub(crate) disc: Disc,
-    /// The part of the change that one takes over, one half between equals.
+    /// The part of the change that this body takes, one half between equals.
     pub(crate) share: f32,
-    /// Decides where two bodies are in the very same place and move alike: one or minus one, and
-    /// opposite for the two.
+    /// One or minus one, opposite for the two bodies. Decides if two bodies are in exactly the same place
+    /// and move alike.
     pub(crate) side: f32,
 }
 
-/// The velocities that `own` may choose so that it does not meet the others, if these do
-/// their part as well.
+/// The velocities that `own` may choose so that it does not meet the others, if these do their part as
+/// well.
 pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32) -> Four {
     let lanes = |value: fn(&Other) -> f32| Vec4::from_array(others.map(value));
     let offset = Vectors {
@@ -45,7 +45,7 @@ pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32
     };
     let radius = own.radius + lanes(|other| other.disc.radius);
     let distance_squared = offset.dot(offset);
-    // Those that overlap shall not at the end of this tick.
+    // Bodies that overlap must not overlap at the end of this tick.
     let overlaps = distance_squared.cmple(radius * radius);
     let horizon = Vec4::select(overlaps, Vec4::splat(seconds), Vec4::splat(HORIZON_SECONDS));
     let from_tip =
@@ -64,8 +64,7 @@ pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32
     };
     let way_out = radius / horizon - length;
 
-    // The leg of the cone that is nearer: one that is met head-on is passed on the same side by
-    // both.
+    // The nearer leg of the cone: both bodies pass one that they meet head-on on the same side.
     let is_left = (offset.x * from_tip.y - offset.y * from_tip.x).cmpgt(Vec4::ZERO);
     let turn = Vec4::select(is_left, Vec4::ONE, Vec4::NEG_ONE);
     let (leg_length, across) = ((distance_squared - radius * radius).sqrt(), radius * turn);

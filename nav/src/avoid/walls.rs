@@ -1,4 +1,4 @@
-//! Solid cells around a body: what it may not choose, and where it is stopped.
+//! The constraints of solid cells on a body: velocities that it may not choose, and where it is stopped.
 
 use glam::Vec2;
 
@@ -8,9 +8,9 @@ use crate::direction::{ORTHOGONAL, members};
 use crate::grid::Grid;
 use crate::path::prune::ONWARD;
 
-/// A motion is looked at in pieces of at most so many cells.
+/// The maximum length of the pieces in which a motion is checked, in cells.
 const PIECE_MAX: f32 = 0.5;
-/// The most pieces of a motion; what is farther is not walked in one tick.
+/// The maximum number of pieces of a motion; the rest is not walked in one tick.
 const PIECE_COUNT_MAX: u16 = 64;
 
 /// Adds the half-planes of velocities that keep a body of `radius` out of the solid cells
@@ -31,7 +31,7 @@ pub(crate) fn add_half_planes(
         let (dx, dy) = direction.offset();
         let away = Vec2::new(-f32::from(dx), -f32::from(dy));
         let (normal, distance) = if direction.is_diagonal() {
-            // Behind a wall its corner does not matter.
+            // The corner behind a wall does not matter.
             if ONWARD[direction as usize] & ORTHOGONAL & !ring != 0 {
                 continue;
             }
@@ -51,7 +51,7 @@ pub(crate) fn add_half_planes(
     }
 }
 
-/// Where a motion ends that solid cells stop: it goes on along the wall.
+/// The end of a motion that solid cells stop: it goes on along the wall.
 ///
 /// A body in an open cell stays in open cells, whatever the motion.
 pub(crate) fn slide(grid: &Grid, from: Vec2, motion: Vec2) -> Vec2 {
@@ -84,7 +84,7 @@ fn slide_piece(grid: &Grid, from: Vec2, motion: Vec2) -> Vec2 {
     tries.into_iter().find(|&to| may_go(grid, from, to)).unwrap_or(from)
 }
 
-/// Whether the straight way between two places less than a cell apart is free.
+/// Whether the straight line between two places less than a cell apart is free.
 fn may_go(grid: &Grid, from: Vec2, to: Vec2) -> bool {
     let cells = Cell::containing(from).zip(Cell::containing(to));
     let Some((start, end)) = cells else { return false };

@@ -1,4 +1,4 @@
-//! Pushing an agent out of a cell that turned solid under it.
+//! The push of an agent out of a cell that turned solid under it.
 
 #[cfg(test)]
 mod tests;
@@ -8,14 +8,13 @@ use glam::Vec2;
 use crate::cell::Cell;
 use crate::grid::Grid;
 
-/// How far from the sides of a cell an agent is put down, in cells.
+/// The distance from the sides of a cell at which an agent is put down, in cells.
 const MARGIN: f32 = 0.25;
 
-/// The place for an agent that stands at `position`: as near as the nearest open
-/// cell has one. `None` if no cell is open.
+/// The place for an agent that stands at `position`: the nearest one in the nearest open cell. `None` if
+/// no cell is open.
 ///
-/// Of an agent beyond the map the nearest place on its edge counts, and of a coordinate
-/// that is no number zero.
+/// For an agent outside of the map the nearest place on its edge counts. A NaN coordinate counts as zero.
 pub(crate) fn refuge(grid: &Grid, position: Vec2) -> Option<Vec2> {
     if grid.open_count() == 0 {
         return None;

@@ -1,4 +1,4 @@
-//! One agent, one tick, one path, among others: saying where to go instead of going.
+//! Steering: where one agent among others would like to go along its path in one tick.
 
 use glam::Vec2;
 
@@ -9,26 +9,26 @@ use crate::link;
 use crate::request::Route;
 use crate::terrain::Terrain;
 
-/// What a path says to an agent that others push about.
+/// The instruction of a path to an agent that others push about.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) enum Steering {
-    /// It is at the end.
+    /// The agent is at the end.
     Arrived,
-    /// Go there, which is that many cells away.
+    /// Go to a place.
     Go {
         /// The offset to the next place to go to.
         offset: Vec2,
         /// Whether that is the end of the path.
         is_last: bool,
     },
-    /// It is where a link begins, and goes on where it ends.
+    /// The agent is where a link begins, and goes on at this cell, where the link ends.
     Cross(Cell),
-    /// It has been pushed off the path.
+    /// The agent has been pushed off the path.
     Strayed,
 }
 
-/// Moves the route on to where the agent is, and says where to go from there. The path has to be
-/// legal.
+/// Advances the route to the position of the agent, and returns where to go from there. The path has to
+/// be legal.
 pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Terrain) -> Steering {
     let Some(at) = Cell::containing(position) else { return Steering::Strayed };
     let count = route.path().cells().len();
@@ -41,7 +41,7 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     let next = route.next();
     // A step of the path itself is known to be legal.
     let is_step = next == route.behind() + 1 && from == at;
-    // From anywhere in the cell: where many wait to cross, none comes to the very middle.
+    // It takes a link from anywhere in its cell: if many wait to cross, none comes to the exact centre.
     if is_step && !link::is_step(from, to) {
         return Steering::Cross(to);
     }
@@ -58,8 +58,8 @@ pub(crate) fn steer(position: Vec2, goal: Vec2, route: &mut Route, terrain: &Ter
     Steering::Go { offset, is_last }
 }
 
-/// The velocity of an agent that would like to be `offset` away: at its speed, or slower
-/// if it is to stop there.
+/// The velocity of an agent that would like to be `offset` away: at its speed, or slower if it is to stop
+/// there.
 pub(crate) fn velocity_to(offset: Vec2, is_last: bool, speed: f32, seconds: f32) -> Vec2 {
     let distance = offset.length();
     let Some(direction) = offset.try_normalize() else { return Vec2::ZERO };

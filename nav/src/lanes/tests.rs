@@ -57,7 +57,7 @@ fn lanes_and_the_grid_agree_on_cells_and_squares() {
     }
 }
 
-/// Where a scan has to stop where no corner is cut, from the definition.
+/// The stops of a scan if no corner is cut, from the definition.
 fn stops(grid: &Grid, x: i32, y: i32, dx: i32, dy: i32) -> bool {
     let is_open = |x: i32, y: i32| {
         let cell = u16::try_from(x).ok().zip(u16::try_from(y).ok());

@@ -6,8 +6,8 @@ use crate::cost::{DIAGONAL, JUMP_COST_END};
 use crate::direction::Direction;
 use crate::grid::{CELL_COUNT_MAX, SIDE_MAX, count_u32};
 
-/// Children per entry of the heap. Four keep a node's children within a cache
-/// line or two and halve the depth (A. `LaMarca` and R. Ladner, 1996).
+/// The number of children per entry of the heap. Four keep a node's children within a cache line or two
+/// and halve the depth (A. `LaMarca` and R. Ladner, 1996).
 const ARITY: usize = 4;
 /// Slots that a search begins with: few searches need more, and these stay in
 /// the nearest cache.

@@ -6,20 +6,20 @@ use crate::region::event::RegionId;
 use crate::region::sector::SECTOR_PLACES;
 use crate::terrain::Terrain;
 
-/// Looks for the cell of a region that is nearest to a goal by the steps of the rule; of
-/// equals the first in reading order. It can be halted anywhere.
+/// Looks for the cell of a region that is nearest to a goal by the steps of the rule; of equals the first
+/// in reading order. It can be halted anywhere.
 ///
-/// Squares around the goal are looked at, each larger by one. Once that has been
-/// more work than going through the sectors of the region, the rest is done by going through
-/// them: either way no more than twice the cells of these sectors are touched.
+/// It looks at squares around the goal, each larger by one. Once that has been more work than a pass over
+/// the sectors of the region, it does the rest by such a pass. Either way it touches no more than twice
+/// the cells of these sectors.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Nearest {
     region: RegionId,
     goal: Cell,
-    /// Cells that squares may still cost.
+    /// The number of cells that squares may still cost.
     left: usize,
     radius: u16,
-    /// Cells of this square, or then of the sectors, that were looked at.
+    /// The number of cells of this square, or later of the sectors, that were looked at.
     done: usize,
     is_sweeping: bool,
     best: Option<(u64, Cell)>,
@@ -29,15 +29,15 @@ impl Nearest {
     /// Begins to look for a cell of a region, which must be alive.
     pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
         let left = place_count(terrain, region);
-        // That of the first square that has cells on the grid.
+        // The side of the first square that has cells inside the grid.
         let beyond = |place: u16, side: u16| place.saturating_sub(side - 1);
         let (width, height) = (terrain.grid().width(), terrain.grid().height());
         let radius = beyond(goal.x, width).max(beyond(goal.y, height));
         Self { region, goal, left, radius, done: 0, is_sweeping: false, best: None }
     }
 
-    /// Looks at `count_max` cells more, or until the cell is found. Returns it, and how
-    /// many cells were looked at.
+    /// Looks at up to `count_max` more cells, until the nearest cell is found. Returns that cell, and the
+    /// number of cells looked at.
     pub(crate) fn run(&mut self, terrain: &Terrain, count_max: u64) -> (Option<Cell>, u64) {
         let mut count = 0;
         while !self.is_sweeping && self.goes_on() {
@@ -78,7 +78,7 @@ impl Nearest {
         (Some(cell), count)
     }
 
-    /// Whether a larger square may have a nearer cell.
+    /// Whether a larger square may contain a nearer cell.
     fn goes_on(&self) -> bool {
         self.best.is_none_or(|(units, _)| units >= u64::from(self.radius) * u64::from(STRAIGHT))
     }
@@ -95,14 +95,14 @@ impl Nearest {
     }
 }
 
-/// All cells that a region leads to are at places below this.
+/// The exclusive upper bound of the places of all cells to which a region leads.
 fn place_count(terrain: &Terrain, region: RegionId) -> usize {
     let has_links = !terrain.links().is_empty();
     let piece_count = || terrain.regions().piece_count(region);
     if has_links { terrain.grid().cell_count() } else { piece_count() * SECTOR_PLACES }
 }
 
-/// The cell at a place, if the region leads to it. The `piece` is the one of the place before.
+/// The cell at a place, if the region leads to it. `piece` is that of the place before.
 fn cell_at(
     terrain: &Terrain,
     region: RegionId,

@@ -1,11 +1,11 @@
-//! From the nodes of a jump point search to its path.
+//! The path of a jump point search, from its nodes.
 
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 use crate::path::frontier::{Frontier, Place};
 
-/// The corners of the path from the goal's node back to the start, both included:
-/// from each to the next it goes straight on.
+/// The corners of the path from the goal's node back to the start, both included. The path is straight
+/// between corners.
 pub(crate) fn trace_back<'a>(
     frontier: &'a Frontier,
     rule: MoveRule,
@@ -31,8 +31,8 @@ pub(crate) fn trace_back<'a>(
     }))
 }
 
-/// Where the way from a node to another bends: the diagonal comes first, or the
-/// row where there are no diagonals.
+/// The bend of the path from a node to another: the diagonal comes first, or the row if there are no
+/// diagonals.
 fn bend(rule: MoveRule, from: Place, to: Place) -> Place {
     if rule == MoveRule::Orthogonal {
         return Place { x: to.x, y: from.y };

@@ -1,11 +1,11 @@
-//! A list that grows without moving what it has.
+//! A list that grows without moving its elements.
 
 use std::ops::{Index, IndexMut};
 
 const CHUNK_LEN: usize = 1024;
 
-/// A list in chunks: a vector that doubles would copy megabytes in the one edit that needs a place
-/// more.
+/// A list in chunks. A vector that doubles would copy megabytes in the one edit that needs one more
+/// element.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunks<T> {
     /// All but the last are full.

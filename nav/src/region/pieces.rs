@@ -1,4 +1,4 @@
-//! Pieces: what hangs together within a sector.
+//! Pieces: the connected components within a sector.
 
 use formic_ecs::CodecError;
 
@@ -23,13 +23,13 @@ pub(crate) struct Pieces {
 }
 
 impl Pieces {
-    /// All cells are solid.
+    /// Creates the pieces of a grid whose cells are all solid.
     pub(crate) fn new(grid: &Grid, connectivity: Connectivity) -> Self {
         let sectors = Sectors::of(grid);
         Self { connectivity, sectors, labels: vec![NONE; sectors.place_count()] }
     }
 
-    /// Makes the pieces of a grid, sector by sector.
+    /// Finds the pieces of a grid, sector by sector.
     pub(crate) fn build(&mut self, grid: &Grid, hierarchy: &mut Hierarchy) {
         for sector in 0..self.sectors.count {
             let mut rest = self.sectors.open_rows(grid, sector);
@@ -47,7 +47,7 @@ impl Pieces {
     fn link(&self, grid: &Grid, hierarchy: &mut Hierarchy) {
         for cell in grid.cells().filter(|&cell| grid.is_open(cell)) {
             let piece = self.labels[self.sectors.place(cell)];
-            // Each pair is met from both of its cells.
+            // Each pair occurs once for each of its cells.
             let others = self.outside(grid, cell).filter(|&other| piece < other);
             others.for_each(|other| hierarchy.change_edges(piece, other, 1));
         }
@@ -60,13 +60,13 @@ impl Pieces {
         (piece != NONE).then_some(piece)
     }
 
-    /// A cell of a piece, if the place in its sector is one.
+    /// The cell of a piece at an index in its sector, if it has one there.
     pub(crate) fn cell_at(&self, sector: usize, piece: u32, inner: usize) -> Option<Cell> {
         let place = sector * SECTOR_PLACES + inner;
         (self.labels[place] == piece).then(|| self.sectors.cell(place))
     }
 
-    /// Labels a cell, with none if it is solid, and returns the label before.
+    /// Labels a cell, with `None` if it is solid, and returns the previous label.
     pub(crate) fn set(&mut self, cell: Cell, piece: Option<u32>) -> Option<u32> {
         let label = &mut self.labels[self.sectors.place(cell)];
         let before = std::mem::replace(label, piece.unwrap_or(NONE));
@@ -87,7 +87,7 @@ impl Pieces {
         }
     }
 
-    /// What a filled cell has cut off its piece within the sector: all parts but the largest, of
+    /// The parts that a filled cell has cut off its piece within the sector: all but the largest, of
     /// equals the first.
     pub(crate) fn cut_off(&self, grid: &Grid, cell: Cell) -> [Option<Rows>; 3] {
         let mut cut_off = [None; 3];
@@ -132,7 +132,8 @@ impl Pieces {
         others.into_iter().take_while(|&other| other != NONE)
     }
 
-    /// The piece of this for each of `fresh`, which are `count`, or the first cell whose piece is wrong.
+    /// The piece of this one for each of the `count` pieces of `fresh`, or the first cell whose piece is
+    /// wrong.
     pub(crate) fn twins(&self, grid: &Grid, fresh: &Self, count: usize) -> Result<Vec<u32>, Cell> {
         let mut twins = vec![NONE; count];
         for cell in grid.cells() {
@@ -151,7 +152,7 @@ impl Pieces {
         Ok(twins)
     }
 
-    /// Of each number the place of the first cell, counted from one, or zero if it is free.
+    /// Writes for each number the place of its first cell, counted from one, or zero if it is free.
     pub(crate) fn write(&self, number_end: usize, out: &mut Vec<u8>) {
         let mut firsts = vec![0; number_end];
         for (place, &number) in self.labels.iter().enumerate().rev().filter(|(_, n)| **n != NONE) {

@@ -1,8 +1,8 @@
-//! The ring test: into how many parts does the neighbourhood of a cell fall?
+//! The ring test: the number of parts into which the neighbourhood of a cell falls.
 //!
-//! If all open neighbours of a cell hang together through its ring of eight,
-//! then opening it merges nothing and filling it splits nothing. On game maps
-//! that settles three edits of four, and it is one look into a table.
+//! If all open neighbours of a cell are connected through its ring of eight, opening it merges nothing
+//! and filling it splits nothing. On game maps that settles three edits of four, by one look-up in a
+//! table.
 
 use crate::direction::{Connectivity, Direction};
 
@@ -47,7 +47,7 @@ const fn first_of_each_part(connectivity: Connectivity, ring: u8) -> u8 {
     firsts
 }
 
-/// Everything inside the ring that hangs together with `seed`.
+/// All cells of the ring that are connected to `seed`.
 const fn part_of(connectivity: Connectivity, ring: u8, seed: u8) -> u8 {
     let mut part = seed;
     loop {

@@ -1,11 +1,11 @@
-//! Sectors: squares of 32 x 32 cells, flooded a row at a time.
+//! Sectors: squares of 32 x 32 cells, flood-filled a row at a time.
 
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
 
 const SIDE: u16 = 32;
-/// The cells of a sector; those at the edges of a grid have places that it lacks.
+/// The number of places of a sector. At the edges of a grid some places have no cell.
 pub(crate) const SECTOR_PLACES: usize = 1024;
 
 /// The sectors of a grid, and the place of each cell: sector by sector, and in each in reading
@@ -22,7 +22,7 @@ impl Sectors {
         Self { per_row, count: per_row * usize::from(grid.height().div_ceil(SIDE)) }
     }
 
-    /// How many places there are.
+    /// The number of places.
     pub(crate) const fn place_count(self) -> usize {
         self.count * SECTOR_PLACES
     }
@@ -62,8 +62,7 @@ impl Sectors {
     }
 }
 
-/// The directions from a cell that stay in its square, which has so many sectors along a side, as a
-/// power of two.
+/// The directions from a cell that stay in its square, which has `1 << shift` sectors along a side.
 pub(crate) const fn directions_inside(cell: Cell, shift: usize) -> u8 {
     let last = ((SIDE as u32) << shift) - 1;
     let (x, y) = (cell.x as u32 & last, cell.y as u32 & last);
@@ -83,12 +82,12 @@ pub(crate) const fn directions_inside(cell: Cell, shift: usize) -> u8 {
     inside
 }
 
-/// Some of the cells of a sector, a bit each.
+/// A set of cells of a sector, a bit each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Rows(pub(crate) [u32; 32]);
 
 impl Rows {
-    /// The cells that hang together with the one at a place, which has to be one of these.
+    /// The cells connected to the one at a place, which has to be one of these.
     pub(crate) fn part_at(&self, place: usize, connectivity: Connectivity) -> Self {
         let mut part = Self([0; 32]);
         let row = place / 32 % 32;
@@ -122,7 +121,7 @@ impl Rows {
         self.0.iter().map(|row| row.count_ones()).sum()
     }
 
-    /// The cells that are here and not there.
+    /// The cells of `self` that are not in `other`.
     pub(crate) fn without(mut self, other: &Self) -> Self {
         self.0.iter_mut().zip(&other.0).for_each(|(row, other)| *row &= !other);
         self
@@ -139,7 +138,7 @@ impl Rows {
     }
 }
 
-/// Everything in `open` that hangs together with `seeds` along the row, by doubling.
+/// All cells in `open` that are connected to `seeds` along the row, by doubling.
 const fn along(seeds: u32, open: u32) -> u32 {
     let (mut up, mut down) = (seeds, seeds);
     let (mut open_up, mut open_down) = (open, open);

@@ -1,4 +1,4 @@
-//! The foretelling of costs.
+//! Estimates of costs.
 
 use super::*;
 
