@@ -1,4 +1,4 @@
-//! Bundles: one component or tuples of them, put into a row or taken out of it together.
+//! Bundles: a component, or several, that are moved into a row or out of it together.
 #![expect(
     unsafe_code,
     reason = "writes components into reserved rows and reads them out of given-up ones"
@@ -13,8 +13,8 @@ use smallvec::SmallVec;
 use crate::component::{Component, ComponentId, Registry};
 use crate::entity::Entity;
 
-/// Components that are given to an entity, or taken from it, in one go: one component, a tuple of
-/// up to twelve bundles, or a struct that derives `Bundle`, of bundles.
+/// Components that are inserted or removed together: one component, a tuple of up to twelve bundles, or a
+/// struct of bundles that derives `Bundle`.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -35,7 +35,7 @@ use crate::entity::Entity;
 /// # Ok::<(), formic_ecs::ComponentError>(())
 /// ```
 ///
-/// A generic struct asks of its parameters what its fields need, such as `T: Component`.
+/// A generic struct needs the bounds that its fields need, such as `T: Component`.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` is not a bundle",
     label = "not a bundle",
@@ -43,15 +43,15 @@ use crate::entity::Entity;
     note = "a struct of components is a bundle with `#[derive(Bundle)]`"
 )]
 pub trait Bundle: Send + Sync + Sized + 'static {
-    /// What it is made of: those of the components themselves, or of a tuple of bundles.
+    /// The parts of the bundle: those of a component, or of a tuple of bundles.
     #[doc(hidden)]
     type Parts: Parts;
 
-    /// Takes it apart. It is called before the world begins to change.
+    /// Splits the bundle into its parts. It is called before the world begins to change.
     #[doc(hidden)]
     fn into_parts(self) -> Self::Parts;
 
-    /// Puts it together again. It is called when the world has changed.
+    /// Assembles the bundle from its parts. It is called after the world has changed.
     #[doc(hidden)]
     fn from_parts(parts: Self::Parts) -> Self;
 }
@@ -63,16 +63,16 @@ pub(crate) fn mapped<B: Bundle>(bundle: B, map: &mut dyn FnMut(Entity) -> Entity
     B::from_parts(parts)
 }
 
-/// The components of a bundle, as they are moved into a row and out of it. No other crate can name
-/// it, and its functions call no user code, `map_entities` apart.
+/// The components of a bundle, as they are moved into a row and out of it. No other crate can name it,
+/// and its functions call no user code except `map_entities`.
 ///
 /// # Safety
-/// `COUNT` is the number of components in declared order that `register` appends; `write`
-/// initialises, and `read` takes, exactly these, the k-th through the k-th pointer. Columns that
-/// were written so are taken to be initialised (I-2), as their components' types (I-9).
+/// `COUNT` is the number of components that `register` appends, in declared order. `write` initialises,
+/// and `read` moves out, exactly these, the k-th through the k-th pointer. Callers rely on columns
+/// written this way being initialised (I-2), with their components' types (I-9).
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub unsafe trait Parts: Send + Sync + Sized + 'static {
-    /// How many components there are.
+    /// The number of components.
     const COUNT: usize;
 
     /// Whether any of them may refer to entities.
@@ -99,18 +99,18 @@ pub unsafe trait Parts: Send + Sync + Sized + 'static {
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self;
 }
 
-/// A bundle of a type that its holder need not know.
+/// A bundle whose type its holder need not know.
 ///
 /// # Safety
-/// As for [`Parts`], of which it is one, of the type that `write` insists on.
+/// The requirements of [`Parts`]: the value is a `Parts` of the type that `write` checks for.
 pub(crate) unsafe trait AnyParts {
-    /// Moves it into a row, as [`Parts::write`] does.
+    /// Moves the bundle into a row, as [`Parts::write`] does.
     ///
     /// # Panics
-    /// Panics if the columns are those of another type, or of none.
+    /// Panics if the columns belong to a bundle of another type, or to none.
     ///
     /// # Safety
-    /// As for [`Parts::write`] of that type.
+    /// The requirements of [`Parts::write`] of that type.
     unsafe fn write(self, columns: &BundleColumns, row: usize);
 }
 
@@ -128,13 +128,13 @@ impl<T: Component> Bundle for T {
     }
 }
 
-/// A component.
+/// The parts of one component.
 #[expect(unnameable_types, reason = "it is hidden behind `Bundle::Parts`")]
 #[derive(Debug)]
 pub struct Value<T>(T);
 
-// SAFETY: one component: one id, and one value of its type by the first pointer, so a row that is
-// written has it (I-2).
+// SAFETY: one component means one id, and one value of its type written through the first pointer, so a
+// written row has it (I-2).
 unsafe impl<T: Component> Parts for Value<T> {
     const COUNT: usize = {
         assert!(!T::MANAGED, "this component is the world's to give and to take");
@@ -154,32 +154,32 @@ unsafe impl<T: Component> Parts for Value<T> {
 
     unsafe fn write(self, columns: &[NonNull<u8>], row: usize) {
         let column = columns[0].cast::<T>();
-        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
+        // SAFETY: the caller guarantees that the row is inside the column (I-3), which is of this type
         // (I-9).
         let target = unsafe { column.add(row) };
-        // SAFETY: the caller vouches for a row that is reserved: aligned, in bounds (I-3), and
-        // unowned (I-2).
+        // SAFETY: the caller guarantees that the row is reserved, so the place is aligned, in bounds
+        // (I-3), and unowned (I-2).
         unsafe { target.write(self.0) };
     }
 
     unsafe fn read(columns: &[NonNull<u8>], row: usize) -> Self {
         let column = columns[0].cast::<T>();
-        // SAFETY: the caller vouches for a row inside the column (I-3), which is of this type
+        // SAFETY: the caller guarantees that the row is inside the column (I-3), which is of this type
         // (I-9).
         let source = unsafe { column.add(row) };
-        // SAFETY: the caller vouches for a row that is initialised (I-2), and has given it up.
+        // SAFETY: the caller guarantees that the row is initialised (I-2), and has given it up.
         Self(unsafe { source.read() })
     }
 }
 
-/// Calls `f` with the starts of the columns that the components of `P` go to or come from; `start`
-/// gives that of the k-th.
+/// Calls `f` with the starts of the columns that the components of `P` are moved into or out of; `start`
+/// returns the k-th.
 #[inline(always)]
 pub(crate) fn with_starts<P: Parts, R>(
     start: impl Fn(usize) -> NonNull<u8>,
     f: impl FnOnce(&[NonNull<u8>]) -> R,
 ) -> R {
-    // The count is known to the compiler: one of these is left of it, unrolled.
+    // `COUNT` is a constant: the compiler keeps one of these branches, unrolled.
     if P::COUNT > FEW {
         return f(&many_starts(P::COUNT, &start));
     }
@@ -188,15 +188,15 @@ pub(crate) fn with_starts<P: Parts, R>(
     f(&starts[..P::COUNT])
 }
 
-// Not generic: few bundles have so many components, and their code is made once for all.
+// Not generic: few bundles have so many components, so their code is compiled only once.
 fn many_starts(count: usize, start: &dyn Fn(usize) -> NonNull<u8>) -> ColumnStarts {
     (0..count).map(start).collect()
 }
 
-/// The columns of a chunk that the components of a bundle go to.
+/// The columns of a chunk that the components of a bundle are moved into.
 #[derive(Debug)]
 pub(crate) struct BundleColumns {
-    /// The type of the bundle; if it has none, that of this, which no bundle is of.
+    /// The type of the bundle. If there is none, the type of this struct, which no bundle has.
     of: TypeId,
     pub(crate) starts: ColumnStarts,
 }
@@ -206,7 +206,7 @@ impl BundleColumns {
         Self { of: of.unwrap_or(TypeId::of::<Self>()), starts }
     }
 
-    /// Sees to it that these are the columns of a bundle of type `P`.
+    /// Checks that these are the columns of a bundle of type `P`.
     ///
     /// # Panics
     /// Panics if they are not.
@@ -222,10 +222,10 @@ impl Default for BundleColumns {
     }
 }
 
-/// The starts of the columns that a bundle's components go to or come from.
+/// The starts of the columns that a bundle's components are moved into or out of.
 pub(crate) type ColumnStarts = SmallVec<[NonNull<u8>; 16]>;
 
-/// Few enough to lie in registers.
+/// The maximum number of starts that fit into registers.
 const FEW: usize = 8;
 
 impl Bundle for () {
@@ -238,7 +238,7 @@ impl Bundle for () {
     fn from_parts((): ()) {}
 }
 
-// SAFETY: no ids, and nothing is written or read: a row that is written lacks nothing (I-2).
+// SAFETY: there are no ids, and nothing is written or read: a written row lacks nothing (I-2).
 unsafe impl Parts for () {
     const COUNT: usize = 0;
     const MAPS_ENTITIES: bool = false;
@@ -252,7 +252,7 @@ unsafe impl Parts for () {
     unsafe fn read(_columns: &[NonNull<u8>], _row: usize) -> Self {}
 }
 
-/// The columns of a tuple's members that have not been dealt out yet.
+/// The columns that are not yet assigned to a member of the tuple.
 struct Rest<'a>(&'a [NonNull<u8>]);
 
 impl<'a> Rest<'a> {
@@ -282,8 +282,9 @@ macro_rules! tuple_bundle {
             }
         }
 
-        // SAFETY: the members' components one after the other; each member gets the pointers from
-        // the sum of its forerunners' counts on, so all are written, each as its type (I-2, I-9).
+        // SAFETY: the members' components follow each other. Each member gets the pointers that start at
+        // the sum of the counts of the members before it, so all are written, each as its type (I-2,
+        // I-9).
         unsafe impl<$($name: Parts),*> Parts for ($($name,)*) {
             const COUNT: usize = 0 $(+ $name::COUNT)*;
             const MAPS_ENTITIES: bool = false $(|| $name::MAPS_ENTITIES)*;
@@ -302,8 +303,7 @@ macro_rules! tuple_bundle {
                 let mut columns = Rest(columns);
                 $(
                     let mine = columns.take($name::COUNT);
-                    // SAFETY: what the caller vouches for in all columns (I-2, I-3, I-9) holds for
-                    // these.
+                    // SAFETY: the caller's guarantees for all columns (I-2, I-3, I-9) hold for these.
                     unsafe { $var.write(mine, row) };
                 )*
             }
@@ -312,8 +312,7 @@ macro_rules! tuple_bundle {
                 let mut columns = Rest(columns);
                 $(
                     let mine = columns.take($name::COUNT);
-                    // SAFETY: what the caller vouches for in all columns (I-2, I-3, I-9) holds for
-                    // these.
+                    // SAFETY: the caller's guarantees for all columns (I-2, I-3, I-9) hold for these.
                     let $var = unsafe { $name::read(mine, row) };
                 )*
                 ($($var,)*)

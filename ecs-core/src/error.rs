@@ -1,8 +1,8 @@
-//! Everything that can go wrong, on one page.
+//! All errors of this crate, on one page.
 //!
-//! A fact of life (an entity that is gone, a component that is not there, bytes that are none of
-//! ours) is one of these small types, and the world is as it was. A bug in the caller is a panic
-//! that names the types, documented where it can happen.
+//! An expected failure (an entity that is gone, a component that is missing, foreign bytes) is one of
+//! these small types, and leaves the world unchanged. A bug in the caller is a panic that names the
+//! types; it is documented where it can happen.
 //!
 //! | who says it | the error | what to do |
 //! |---|---|---|
@@ -31,22 +31,22 @@
 //!
 //! # What panics
 //!
-//! These are mistakes in a program, which no input of its users brings about. The world is as it
-//! was, unless the documentation of the call says more.
+//! Panics are for mistakes in a program that no input of its users causes. The world is unchanged, unless
+//! the documentation of the call says otherwise.
 //!
-//! * A component twice in one bundle.
-//! * A query or view that asks for a component twice, once of them to write.
-//! * A plan, or a command buffer, that is used with a world that did not make it.
-//! * A hook that is set twice, or when entities have the component already; observers that cause
-//!   each other 128 levels deep.
-//! * A place that is not there: [`Archetype::chunk_fill`], [`ParallelChunks::take`].
-//! * Numbers beyond what can be counted or held: entities beyond 2^32, say.
+//! * A component that appears twice in one bundle.
+//! * A query or view that asks for a component twice, at least once for writing.
+//! * A plan, or a command buffer, used with a world that did not make it.
+//! * A hook that is set twice, or when entities already have the component; observers that trigger each
+//!   other 128 levels deep.
+//! * An index out of range: [`Archetype::chunk_fill`], [`ParallelChunks::take`].
+//! * Numbers beyond what can be counted or stored, such as entities beyond 2^32.
 //!
-//! Other mistakes do not compile: the enabled bit of a component without one in a query, a write to
-//! a component that only the world changes.
+//! Other mistakes do not compile: a query for the enabled bit of a component without one, a write to a
+//! component that only the world changes.
 //!
-//! Whatever panics, the caller's code included (`Drop`, `Clone`, closures, observers), leaves the
-//! world in order: nothing is dropped twice, and [`World::check`] finds nothing.
+//! A panic, also one in the caller's code (`Drop`, `Clone`, closures, observers), leaves the world
+//! consistent: nothing is dropped twice, and [`World::check`] finds nothing.
 //!
 //! [`World::despawn`]: crate::World::despawn
 //! [`components_of`]: crate::World::components_of
@@ -96,13 +96,13 @@
 use crate::entity::Entity;
 use crate::name::Name;
 
-// The one page of errors has those of the features as well.
+// Re-exported so that one page lists all errors, including those of the features.
 pub use crate::features::{
     ByIdError, DroppedComponent, DynamicQueryError, InstantiateError, MalformedSnapshot,
     RegisterError, RelationError, RestoreError, RestoreReport, SnapshotError, TermError,
 };
 
-/// The handle is stale or deferred.
+/// An error: the handle is stale or deferred.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct NoSuchEntity(pub Entity);
 
@@ -110,10 +110,10 @@ error_text! { NoSuchEntity:
     Self(entity) => "there is no entity {entity} in this world";
 }
 
-/// The entity is there, the component is not.
+/// An error: the entity exists but does not have the component.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MissingComponent {
-    /// The entity that was asked.
+    /// The entity that was accessed.
     pub entity: Entity,
     /// The name of the component's type.
     pub component: &'static str,
@@ -123,7 +123,7 @@ error_text! { MissingComponent:
     Self { entity, component } => "entity {entity} has no component {component}";
 }
 
-/// Why access to a component of one entity failed.
+/// The reason why access to a component of one entity failed.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ComponentError {
@@ -131,7 +131,7 @@ pub enum ComponentError {
     NoSuchEntity(NoSuchEntity),
     /// The entity does not have the component.
     Missing(MissingComponent),
-    /// The component was not declared enableable, so it has no bit to read or write.
+    /// The component is not declared enableable, so it has no bit to read or write.
     NotEnableable {
         /// The name of the component's type.
         component: &'static str,
@@ -147,7 +147,7 @@ error_text! { ComponentError:
 from_error!(NoSuchEntity => ComponentError::NoSuchEntity);
 from_error!(MissingComponent => ComponentError::Missing);
 
-/// The world has no component with this id: it was made by another world.
+/// An error: the world has no component with this id, which another world made.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct UnknownComponent {
     /// The number of the id.
@@ -158,7 +158,7 @@ error_text! { UnknownComponent:
     Self { index } => "this world has no component with the id {index}";
 }
 
-/// Another user holds access to a component or a resource that contradicts this one.
+/// An error: another user's access to a component or a resource conflicts with this one.
 #[derive(Clone, PartialEq, Eq)]
 pub struct AccessConflict {
     /// The name of the component's or the resource's type.
@@ -172,7 +172,7 @@ error_text! { AccessConflict:
     Self { name, wanted_write: false } => "cannot read {name}: it is in use elsewhere at this moment";
 }
 
-/// Why a row did not get exclusive access to an entity.
+/// The reason why a row did not get exclusive access to an entity.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -200,14 +200,14 @@ pub enum ClaimError {
     NoSuchEntity(NoSuchEntity),
     /// The target lacks a component of the view.
     Missing(Entity),
-    /// The row holds a claim on the target, which it has not dropped.
+    /// The row already holds a claim on the target.
     Held(Entity),
-    /// Two rows have claimed one target in the same loop. A mistake in the program: which of them
-    /// would be first depends on timing.
+    /// Two rows have claimed one target in the same loop. This is a mistake in the program: which of them
+    /// is first depends on timing.
     Contested {
-        /// The entity that both have claimed.
+        /// The entity that both rows have claimed.
         target: Entity,
-        /// The entities of both, the smaller one first, whichever came first.
+        /// The entities of both rows, the smaller one first, independent of their order in time.
         rows: [Entity; 2],
     },
 }
@@ -221,34 +221,34 @@ error_text! { ClaimError:
     Self::Contested { target, rows: [one, other] } => "the rows of {one} and {other} claim entity {target} in one loop";
 }
 
-/// One command of a buffer that did not apply, and why. The commands after it did.
+/// A command of a buffer that was not applied, and the reason. The commands after it were applied.
 #[derive(Clone, PartialEq, Eq)]
 pub struct CommandFailure {
-    /// The sort key that the command was recorded under.
+    /// The sort key under which the command was recorded.
     pub sort_key: u64,
-    /// What was to be done.
+    /// What the command does.
     pub command: &'static str,
-    /// The entity it was to be done to.
+    /// The entity that the command targets.
     pub entity: Entity,
-    /// Why it was not.
+    /// The reason why it was not applied.
     pub reason: CommandFailureReason,
 }
 
-/// Why a command did not apply.
+/// The reason why a command was not applied.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum CommandFailureReason {
     /// The entity is not in the world any more, or never was.
     NoSuchEntity,
-    /// A deferred entity of another buffer, or of an earlier playback of this one.
+    /// The handle is a deferred entity of another buffer, or of an earlier playback of this one.
     ForeignDeferred,
-    /// What the same call of a [`World`](crate::World) says of its component.
+    /// The error that the same call of a [`World`](crate::World) returns for the component.
     Component(ComponentError),
-    /// What the same call says of a component that is known by its id.
+    /// The error that the same call returns for a component that is known by its id.
     ById(ByIdError),
-    /// What the same call says of the entity to which it was to be related.
+    /// The error that the same call returns for the target of the relation.
     Relation(RelationError),
-    /// It cannot be copied.
+    /// The entity cannot be copied.
     Instantiate(InstantiateError),
 }
 
@@ -289,7 +289,7 @@ reasons! {
 pub struct BrokenInvariant {
     /// Its number in ARCHITECTURE.md.
     pub invariant: &'static str,
-    /// Where and how.
+    /// The place and kind of the violation.
     pub detail: alloc::string::String,
 }
 
@@ -297,15 +297,15 @@ error_text! { BrokenInvariant:
     Self { invariant, detail } => "invariant {invariant} is broken: {detail}";
 }
 
-/// Why a query has nothing to say about an entity.
+/// The reason why a query has no result for an entity.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QueryEntityError {
     /// The entity is not in this world.
     NoSuchEntity(NoSuchEntity),
-    /// The entity lacks what the query asks for, or has it disabled.
+    /// The entity lacks a component that the query asks for, or has it disabled.
     NotMatching(Entity),
-    /// The entity was named twice where several are handed out at once.
+    /// The entity was named twice in a call that returns several at once.
     Repeated(Entity),
 }
 
@@ -317,7 +317,7 @@ error_text! { QueryEntityError:
 
 from_error!(NoSuchEntity => QueryEntityError::NoSuchEntity);
 
-/// Why there is not the one row that was asked for.
+/// The reason why a query does not have exactly one row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum QuerySingleError {

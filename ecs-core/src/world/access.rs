@@ -1,4 +1,4 @@
-//! Looking at components and writing them, one entity at a time or by query.
+//! Access to components, one entity at a time or by query.
 
 use super::World;
 use crate::archetype::Archetype;
@@ -10,9 +10,9 @@ use crate::query::{
 };
 use crate::storage::RowAddress;
 
-/// Values: of one entity, of all that match a query, and plans of queries to be kept.
+/// Values: those of one entity, those of all entities that match a query, and reusable query plans.
 impl World {
-    /// Whether the entity has the component, enabled or not. `false` for an entity that is gone.
+    /// Whether the entity has the component, enabled or not. Returns `false` for an entity that is gone.
     #[must_use]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
         let component = self.registry.get::<T>();
@@ -20,7 +20,7 @@ impl World {
         component.zip(archetype).is_some_and(|(id, archetype)| archetype.components().contains(id))
     }
 
-    /// Where a component of an entity is: the archetype, the row, and the column.
+    /// The location of an entity's component: the archetype, the row, and the column.
     #[inline]
     pub(super) fn find<T: Component>(
         &self,
@@ -33,7 +33,7 @@ impl World {
         Ok((archetype, location.address, column))
     }
 
-    /// A component of an entity, enabled or not.
+    /// Returns a component of an entity, enabled or not.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
@@ -42,7 +42,7 @@ impl World {
         Ok(archetype.value(address, column))
     }
 
-    /// A component of an entity, enabled or not, to be written.
+    /// Returns a component of an entity, enabled or not, for writing.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
@@ -51,7 +51,7 @@ impl World {
         self.value_mut(entity)
     }
 
-    /// A component of an entity, also one that only the world changes.
+    /// Returns a component of an entity for writing, also one that only the world changes.
     #[inline]
     pub(crate) fn value_mut<T: Component>(
         &mut self,
@@ -64,7 +64,7 @@ impl World {
         Ok(self.archetypes.get_mut(archetype).value_mut(address, column))
     }
 
-    /// All entities that have what `Q` asks for.
+    /// Returns a query over all entities that have what `Q` asks for.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -78,12 +78,12 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, at least once for writing.
     pub fn query<Q: QueryData>(&mut self) -> Query<'_, Q> {
         self.query_filtered::<Q, ()>()
     }
 
-    /// All entities that have what `Q` asks for and pass `F`.
+    /// Returns a query over all entities that have what `Q` asks for and pass `F`.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -97,7 +97,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, at least once for writing.
     pub fn query_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> Query<'_, Q, F> {
         self.next_version();
         let (window, directory) = (self.window(), &self.blocks.directory);
@@ -106,24 +106,23 @@ impl World {
         SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).query(plan)
     }
 
-    /// All entities that have what `Q` asks for, without the right to change anything.
+    /// Returns a read-only query over all entities that have what `Q` asks for.
     pub fn query_ref<Q: ReadOnly>(&self) -> Query<'_, Q> {
         self.query_ref_filtered::<Q, ()>()
     }
 
-    /// All entities that have what `Q` asks for and pass `F`, without the right to change anything.
+    /// Returns a read-only query over all entities that have what `Q` asks for and pass `F`.
     ///
-    /// The matches are worked out each time: [`query_filtered`](Self::query_filtered) remembers
-    /// them.
+    /// The matches are computed on each call; [`query_filtered`](Self::query_filtered) caches them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let (window, directory) = (self.window(), &self.blocks.directory);
         Query::shared(&self.archetypes, &self.entities, directory, window, &self.registry)
     }
 
-    /// Random access to some components of any entity.
+    /// Returns a view: random access to some components of any entity.
     ///
     /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, at least once for writing.
     pub fn view<Q: QueryData>(&mut self) -> View<'_, Q> {
         self.next_version();
         let (window, directory) = (self.window(), &self.blocks.directory);
@@ -132,21 +131,21 @@ impl World {
         SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).view(plan)
     }
 
-    /// A query to keep, for [`WorldCell::query`](crate::WorldCell::query).
+    /// Creates a reusable query plan, for [`WorldCell::query`](crate::WorldCell::query).
     ///
-    /// If `Q` asks for a component twice, once of them to write, using the plan panics; its [access](QueryPlan::access)
-    /// names the [clash](crate::Access::clash).
+    /// If `Q` asks for a component twice, at least once for writing, using the plan panics; its
+    /// [access](QueryPlan::access) names the [clash](crate::Access::clash).
     pub fn plan<Q: QueryData>(&mut self) -> QueryPlan<Q> {
         self.plan_filtered()
     }
 
-    /// [`plan`](Self::plan), with a filter.
+    /// Creates a [`plan`](Self::plan) with a filter.
     pub fn plan_filtered<Q: QueryData, F: QueryFilter>(&mut self) -> QueryPlan<Q, F> {
         QueryPlan::new(self.id, &mut self.registry)
     }
 
-    /// Has a plan go on as one that was [asked last](QueryPlan::last_run) at this version, also if
-    /// the world was restored since: for those who load a saved game.
+    /// Makes a plan continue as one that [last ran](QueryPlan::last_run) at this version, even if the
+    /// world was restored since. Use it after loading a saved game.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -160,7 +159,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Panics if the plan is another world's.
+    /// Panics if the plan belongs to another world.
     pub fn resume_plan<Q: QueryData, F: QueryFilter>(
         &self,
         plan: &mut QueryPlan<Q, F>,
@@ -169,23 +168,23 @@ impl World {
         plan.extend(self.plan_source()).1.version = last_run;
     }
 
-    /// A view to keep, for [`WorldCell::view`](crate::WorldCell::view).
+    /// Creates a reusable view plan, for [`WorldCell::view`](crate::WorldCell::view).
     pub fn view_plan<Q: QueryData>(&mut self) -> ViewPlan<Q> {
         ViewPlan::new(self.id, &mut self.registry)
     }
 
-    /// A view by claims to keep, for [`WorldCell::claims`](crate::WorldCell::claims).
+    /// Creates a reusable plan for a view by claims, for [`WorldCell::claims`](crate::WorldCell::claims).
     pub fn claim_plan<Q: QueryData>(&mut self) -> ExclusivePlan<Q> {
         ExclusivePlan::new(self.view_plan())
     }
 
-    /// What a query gives for one entity. Short for `query::<Q>().into_get(entity)`.
+    /// Returns the item of a query for one entity. Short for `query::<Q>().into_get(entity)`.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
     ///
     /// # Panics
-    /// Panics if `Q` asks for a component twice, once of them to write.
+    /// Panics if `Q` asks for a component twice, at least once for writing.
     pub fn query_one<Q: QueryData>(
         &mut self,
         entity: Entity,

@@ -1,4 +1,4 @@
-//! A world that many threads use at once, with every access checked as it is taken; and the declared
+//! A world shared by many threads, in which each access is checked when it is taken; and the declared
 //! access of one user.
 #![expect(unsafe_code, reason = "turns checked borrows into rights to components and resources")]
 
@@ -16,13 +16,12 @@ use crate::query::{
 use crate::storage::ChangeWindow;
 use crate::sync::Serial;
 
-/// A world that is borrowed exclusively, in order to be shared: it can be copied to any number of
-/// threads, and each asks it for what it needs.
+/// An exclusively borrowed world that can be shared: it can be copied to any number of threads, and each
+/// requests from it what it needs.
 ///
-/// A request for components or a resource that another user holds in a way that contradicts it
-/// is refused, whatever a schedule may have said: a wrong schedule is an error, never a data race.
-/// Nothing structural can change while a cell exists; record it in a
-/// [`CommandBuffer`](crate::CommandBuffer).
+/// A request that conflicts with another user's access to a component or a resource is refused, whatever
+/// the schedule says: a wrong schedule is an error, never a data race. No structural change can happen
+/// while a cell exists; record it in a [`CommandBuffer`](crate::CommandBuffer).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -41,41 +40,42 @@ use crate::sync::Serial;
 #[derive(Clone, Copy)]
 pub struct WorldCell<'w> {
     pub(crate) world: &'w World,
-    /// The version of the slot that this copy stamps for.
+    /// The version of this copy's slot, which stamps what is written through it.
     version: u64,
-    /// What this copy may be asked for, if not everything.
+    /// What this copy may be asked for; `None` means everything.
     rights: Option<&'w DeclaredAccess>,
 }
 
-/// The most version slots that a cell has. No number of calls that a program gets to make brings a world to
-/// the end of its versions then.
+/// The maximum number of version slots of a cell. With it, no realistic number of calls uses up the
+/// versions of a world.
 const SLOTS_MAX: usize = 1 << 20;
 
 debug_fields!([] WorldCell<'_>: world);
 
-/// Cells: several users, each with the right to some components.
+/// Cells: several users, each with access to some components.
 impl World {
-    /// The world as something that threads can share.
+    /// Borrows the world as a cell, which threads can share.
     ///
-    /// All that happens in it counts as happening at the same version: a plan that was asked
-    /// before another user wrote does not see the change the next time either. Where that matters, use
+    /// Everything in it happens at the same version: a plan that was run before another user wrote does
+    /// not see that change the next time either. Where that matters, use
     /// [`cell_with_versions`](Self::cell_with_versions).
     pub fn cell(&mut self) -> WorldCell<'_> {
         self.cell_with_versions(1)
     }
 
-    /// The world as something that threads can share, with as many version slots (and at least
-    /// one): see [`WorldCell::version_slot`].
+    /// Borrows the world as a cell with `slot_count` version slots (at least one): see
+    /// [`WorldCell::version_slot`].
     ///
     /// # Panics
-    /// Panics if there are more than 2^20 slots, each of which uses up a version whether or not it
-    /// is used: a world has 2^62 of them in its life, and its snapshots are refused after that.
+    /// Panics if `slot_count` is more than 2^20. Each slot uses up a version whether or not it is used: a
+    /// world has 2^62 of them in its life, and its snapshots are refused after that.
     pub fn cell_with_versions(&mut self, slot_count: usize) -> WorldCell<'_> {
         self.cell_with_slots(slot_count, None)
     }
 
-    /// The same for users who all together touch no more than `declared`. What that only reads costs
-    /// its readers nothing: no user can write it, so that none has to be kept out.
+    /// Borrows the world as a cell for users that together access no more than `declared`. Reading a
+    /// component that `declared` only reads costs nothing: no user can write it, so none has to be kept
+    /// out.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -91,13 +91,13 @@ impl World {
     ///
     /// # Panics
     /// Panics like [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component
-    /// that this world does not have: it was made for another one.
+    /// that this world does not have because it was made for another one.
     pub fn cell_for(&mut self, declared: &DeclaredAccess, slot_count: usize) -> WorldCell<'_> {
         self.cell_with_slots(slot_count, Some(declared))
     }
 
-    /// So many cells of users who all together touch no more than `declared`, one after the other: see
-    /// [`SerialCells`].
+    /// Creates `slot_count` cells, used one after the other, for users that together access no more than
+    /// `declared`: see [`SerialCells`].
     ///
     /// # Panics
     /// Panics like [`cell_for`](Self::cell_for).
@@ -118,7 +118,7 @@ impl World {
     ) -> WorldCell<'_> {
         assert!(slot_count <= SLOTS_MAX, "{slot_count} version slots of at most {SLOTS_MAX}");
         let slot_count = slot_count.max(1);
-        // What was asked in earlier cells was asked at this version or before.
+        // Queries in earlier cells ran at this version or before.
         *self.newest_run.get_mut() = self.version;
         let version = self.next_version();
         self.cell_version = version;
@@ -131,11 +131,11 @@ impl World {
     }
 }
 
-/// Cells of one user each, one after the other, made by [`World::serial_cells_for`]. Versions are those of
-/// the [slots](WorldCell::version_slot) of one cell.
+/// Cells of one user each, used one after the other, created by [`World::serial_cells_for`]. Their
+/// versions are those of the [slots](WorldCell::version_slot) of one cell.
 ///
-/// Each user has the world to itself, so that what it only reads costs it nothing, also where other
-/// users write it.
+/// Each user has the world to itself, so reading a component that it only reads costs nothing, even if
+/// other users write it.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -157,10 +157,10 @@ impl World {
 pub struct SerialCells<'w>(&'w mut World);
 
 impl SerialCells<'_> {
-    /// Lends the cell with this version slot to a user, which touches no more than `declared`.
+    /// Lends the cell with this version slot to a user that accesses no more than `declared`.
     ///
     /// # Panics
-    /// Panics if there are not so many slots, or `declared` names a component that this world has not.
+    /// Panics if there is no such slot, or `declared` names a component that this world does not have.
     #[inline]
     pub fn lend<R>(
         &mut self,
@@ -168,7 +168,8 @@ impl SerialCells<'_> {
         declared: &DeclaredAccess,
         user: impl FnOnce(WorldCell<'_>) -> R,
     ) -> R {
-        // A cell of its own: the exclusive borrow shows that no guard of an earlier user is in use.
+        // Each user has its own cell: the exclusive borrow shows that no guard of an earlier user is in
+        // use.
         self.0.borrows.set_written(declared.components(), true);
         let lent = LentCell { world: &mut *self.0, declared };
         let world = &*lent.world;
@@ -177,7 +178,7 @@ impl SerialCells<'_> {
     }
 }
 
-/// A cell that is lent. Its end, by a panic as well, is that of the right to write.
+/// A guard for a lent cell. Dropping it, also during a panic, ends the right to write.
 struct LentCell<'a> {
     world: &'a mut World,
     declared: &'a DeclaredAccess,
@@ -191,15 +192,15 @@ impl Drop for LentCell<'_> {
 }
 
 impl<'w> WorldCell<'w> {
-    /// The number of the world.
+    /// Returns the number of the world.
     #[must_use]
     pub const fn world_id(self) -> u64 {
         self.world.id()
     }
 
-    /// The cell for the user of this version slot: what it writes is stamped with the version of the slot,
-    /// and counts as changed for a user that asked in an earlier slot, or in this one in an earlier cell.
-    /// Users that contradict each other have to come in the order of their slots.
+    /// Returns the cell for the user of this version slot. What the user writes is stamped with the
+    /// version of the slot, and counts as changed for a query that ran in an earlier slot, or in this one
+    /// in an earlier cell. Users that conflict must run in the order of their slots.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -221,7 +222,7 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Panics
-    /// Panics if the cell was not made with so many slots.
+    /// Panics if the cell has no such slot.
     #[must_use]
     pub fn version_slot(self, slot: usize) -> Self {
         let World { version: last, cell_version: first, .. } = *self.world;
@@ -230,15 +231,15 @@ impl<'w> WorldCell<'w> {
         Self { version: first + slot as u64, ..self }
     }
 
-    /// Which slot this copy stamps for.
+    /// The index of the slot whose version this copy stamps with.
     fn slot_number(self) -> usize {
         usize::try_from(self.version - self.world.cell_version).expect("at most 2^20")
     }
 
-    /// The cell for a user that has declared what it will touch.
+    /// Restricts the cell to the declared access of a user.
     ///
-    /// Everything else is a panic that names who and what, whether or not another user holds it at
-    /// this moment. A schedule gives each system such a cell.
+    /// Any other access panics with the names of the user and of what it accessed, whether or not another
+    /// user holds it at the time. A schedule gives each system such a cell.
     ///
     /// ```should_panic
     /// use formic_ecs::prelude::*;
@@ -255,13 +256,13 @@ impl<'w> WorldCell<'w> {
         Self { rights: Some(rights), ..self }
     }
 
-    /// The name of the one that the cell is [restricted to](Self::restrict_to), if it is.
+    /// Returns the name of the user that the cell is [restricted to](Self::restrict_to), if any.
     #[must_use]
     pub fn user(self) -> Option<&'w str> {
         self.rights.map(DeclaredAccess::owner)
     }
 
-    /// The right to use components.
+    /// Takes the right to use components.
     #[inline(always)]
     pub(crate) fn take(
         self,
@@ -275,8 +276,8 @@ impl<'w> WorldCell<'w> {
         let World { borrows, registry, .. } = self.world;
         let guard = borrows.take(access, self.slot_number(), registry)?;
         let since = core::mem::replace(&mut last_run.version, self.version);
-        // SAFETY: the guard is that of this access to this world. Every user goes through cells, since the
-        // first of them borrows the world exclusively (I-10).
+        // SAFETY: the guard is that of this access to this world. All users go through cells, since the
+        // first cell borrows the world exclusively (I-10).
         Ok(unsafe { BorrowedRight::new(self.source(self.window(since)), access, guard) })
     }
 
@@ -286,14 +287,14 @@ impl<'w> WorldCell<'w> {
         }
     }
 
-    /// The version of this slot: what is written by its user is stamped with it. Later slots, and those of
-    /// later cells, have greater ones.
+    /// Returns the version of this slot, which stamps what its user writes. Later slots, and those of
+    /// later cells, have greater versions.
     #[must_use]
     pub const fn version(self) -> u64 {
         self.version
     }
 
-    /// The change window of this slot, for a user that asked the last time at `since`.
+    /// The change window of this slot, for a user that last ran at version `since`.
     pub(crate) fn window(self, since: u64) -> ChangeWindow {
         let (version, newest_run) = (self.version, self.world.cell_version - 1);
         ChangeWindow { version, since, newest_run, ..ChangeWindow::default() }
@@ -309,15 +310,15 @@ impl<'w> WorldCell<'w> {
         self.world.contains(entity)
     }
 
-    /// All entities that the plan finds, until the query is dropped.
+    /// Returns a query over all entities that match the plan. It holds its access until it is dropped.
     ///
     /// # Errors
-    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an [`AccessConflict`] if another user's access to a component conflicts with the plan.
     ///
     /// # Panics
-    /// Panics if the plan is another world's, or the cell is [limited](Self::restrict_to) to
-    /// others.
-    // Always inlined: a query is large, and to hand it on in memory takes longer than to make it.
+    /// Panics if the plan belongs to another world, or the cell is [restricted](Self::restrict_to) and
+    /// the plan is not covered by the declared access.
+    // Always inlined: a query is large, and passing it on in memory takes longer than creating it.
     #[inline(always)]
     pub fn query<Q: QueryData, F: QueryFilter>(
         self,
@@ -328,14 +329,14 @@ impl<'w> WorldCell<'w> {
         Ok(BorrowedQuery::new(right, plan))
     }
 
-    /// Random access to some components, until the view is dropped.
+    /// Returns a view: random access to some components, held until the view is dropped.
     ///
     /// # Errors
-    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an [`AccessConflict`] if another user's access to a component conflicts with the plan.
     ///
     /// # Panics
-    /// Panics if the plan is another world's, or the cell is [limited](Self::restrict_to) to
-    /// others.
+    /// Panics if the plan belongs to another world, or the cell is [restricted](Self::restrict_to) and
+    /// the plan is not covered by the declared access.
     pub fn view<Q: QueryData>(
         self,
         plan: &'w mut ViewPlan<Q>,
@@ -344,8 +345,8 @@ impl<'w> WorldCell<'w> {
         Ok(self.take(plan.access(), &mut LastRun::default())?.view(plan))
     }
 
-    /// Random access to some components from many threads at once, entity by entity, until the
-    /// view is dropped, see [`ExclusiveView`].
+    /// Returns an [`ExclusiveView`]: random access to some components from many threads at once, entity
+    /// by entity, held until the view is dropped.
     ///
     /// ```
     /// use formic_ecs::ParallelScratch;
@@ -375,11 +376,12 @@ impl<'w> WorldCell<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if a component is in use elsewhere in a way that contradicts the plan.
+    /// Returns an [`AccessConflict`] if another user's access to a component conflicts with the plan.
     ///
     /// # Panics
-    /// Panics if the plan is another world's, the cell is [limited](Self::restrict_to) to others, or the
-    /// world has had more than 2^28 entities at a time.
+    /// Panics if the plan belongs to another world, if the cell is [restricted](Self::restrict_to) and
+    /// the plan is not covered by the declared access, or if the world has had more than 2^28 entities at
+    /// a time.
     pub fn claims<Q: QueryData>(
         self,
         plan: &'w mut ExclusivePlan<Q>,
@@ -393,60 +395,57 @@ impl<'w> WorldCell<'w> {
         Ok(ExclusiveView::new(right, plan, loops))
     }
 
-    /// A resource, to be read.
+    /// Returns a resource for reading.
     ///
     /// # Errors
-    /// Returns an error if there is none, or another user writes it.
+    /// Returns an error if there is no such resource, or another user writes it.
     ///
     /// # Panics
-    /// Panics if the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [restricted](Self::restrict_to) and this access is not declared.
     pub fn resource<T: Send + Sync + 'static>(self) -> Result<Res<'w, T>, ResourceError> {
         self.check_resource::<T>(false);
-        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
-        // (I-13).
+        // SAFETY: the first cell borrows the world exclusively, so all users go through cells (I-13).
         unsafe { self.world.resources.read() }
     }
 
-    /// The version at which a resource was last changed, see [`World::resource_version`].
+    /// Returns the version at which a resource last changed: see [`World::resource_version`].
     ///
     /// # Panics
-    /// Panics if the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [restricted](Self::restrict_to) and this access is not declared.
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(self) -> Option<u64> {
         self.check_resource::<T>(false);
         self.world.resources.version::<T>()
     }
 
-    /// Whether there is a resource of this type, in use or not: resources come and go only while
-    /// there is no cell.
+    /// Whether there is a resource of this type, in use or not. Resources are inserted and removed only
+    /// while no cell exists.
     #[must_use]
     pub fn has_resource<T: Send + Sync + 'static>(self) -> bool {
         self.world.resources.version::<T>().is_some()
     }
 
-    /// As [`World::restored`].
+    /// Same as [`World::restored`].
     #[must_use]
     pub fn restored(self) -> u64 {
         self.world.restored()
     }
 
-    /// A resource, to be written.
+    /// Returns a resource for writing.
     ///
     /// # Errors
-    /// Returns an error if there is none, or another user holds it.
+    /// Returns an error if there is no such resource, or another user holds it.
     ///
     /// # Panics
-    /// Panics if the cell is [limited](Self::restrict_to) to others.
+    /// Panics if the cell is [restricted](Self::restrict_to) and this access is not declared.
     pub fn resource_mut<T: Send + Sync + 'static>(self) -> Result<ResMut<'w, T>, ResourceError> {
         self.check_resource::<T>(true);
-        // SAFETY: the world is borrowed exclusively by the first cell, so all go through cells
-        // (I-13).
+        // SAFETY: the first cell borrows the world exclusively, so all users go through cells (I-13).
         unsafe { self.world.resources.write(self.version()) }
     }
 }
 
-/// The declared access of a user, to be held to it by
-/// [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).
+/// The declared access of a user, enforced by [`WorldCell::restrict_to`](crate::WorldCell::restrict_to).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -467,9 +466,9 @@ impl<'w> WorldCell<'w> {
 pub struct DeclaredAccess {
     owner: String,
     components: Access,
-    /// That of no other one with other components.
+    /// Different for any two values that declare different components.
     number: u64,
-    /// Each with whether it may be written.
+    /// The declared resources, each with whether it may be written.
     resources: Vec<(TypeId, bool)>,
 }
 
@@ -484,7 +483,7 @@ impl Default for DeclaredAccess {
 }
 
 impl DeclaredAccess {
-    /// The right to touch these components. The name is for messages.
+    /// Declares access to these components. The name is used in messages.
     #[must_use]
     pub fn new(owner: impl Into<String>, components: Access) -> Self {
         let number = NUMBERS.next();
@@ -495,18 +494,18 @@ impl DeclaredAccess {
         &self.owner
     }
 
-    /// The components that may be touched.
+    /// Returns the components that may be accessed.
     #[must_use]
     pub const fn components(&self) -> &Access {
         &self.components
     }
 
-    /// Adds the right to read a resource, or to write it as well.
+    /// Adds access to a resource, for reading or also for writing.
     pub fn add_resource<T: 'static>(&mut self, write: bool) {
         self.resources.push((TypeId::of::<T>(), write));
     }
 
-    /// Takes in what another user declares.
+    /// Adds the declared access of another user.
     pub fn merge(&mut self, other: &Self) {
         self.components.merge(&other.components);
         self.number = NUMBERS.next();
@@ -519,7 +518,7 @@ impl DeclaredAccess {
     }
 
     /// # Panics
-    /// Panics if something is used that is not in here.
+    /// Panics if `access` is not covered by the declaration.
     #[inline]
     fn check(&self, access: &Access, world: &World) {
         if let Some((id, does)) = self.components.lacking(access) {
@@ -529,7 +528,7 @@ impl DeclaredAccess {
     }
 
     /// # Panics
-    /// Panics if the resource is not in here.
+    /// Panics if the resource is not declared.
     #[inline]
     fn check_resource<T: 'static>(&self, write: bool) {
         let wanted = TypeId::of::<T>();

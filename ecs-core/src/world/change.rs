@@ -1,4 +1,4 @@
-//! Structural changes: components come to and go from an entity, whose row moves.
+//! Structural changes: adding components to an entity and removing them, which moves its row.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -12,11 +12,11 @@ use crate::entity::Entity;
 use crate::error::{ComponentError, NoSuchEntity};
 use crate::name::Name;
 
-/// The entity is not in the world; the components that it was to be given are handed back.
+/// An error: the entity is not in the world. It returns the components that were to be inserted.
 pub struct NotInserted<B> {
-    /// The entity that is not there.
+    /// The entity that does not exist.
     pub entity: Entity,
-    /// What it was to be given.
+    /// The components that were to be inserted.
     pub bundle: B,
 }
 
@@ -30,13 +30,13 @@ impl<B> fmt::Display for NotInserted<B> {
 
 impl<B> core::error::Error for NotInserted<B> {}
 
-/// One entity: its components come, go, and are switched on and off.
+/// One entity: inserting, removing, enabling and disabling its components.
 impl World {
-    /// Gives components to an entity. Those it has already are replaced, and keep their enabled
-    /// bit; those it did not have come enabled.
+    /// Adds components to an entity. A component that it already has is replaced, and keeps its enabled
+    /// bit; a new one starts enabled.
     ///
-    /// The replaced values are dropped at the end: should a drop panic, the entity has the new
-    /// components and everything is in order.
+    /// The replaced values are dropped last. If a drop panics, the entity has the new components and the
+    /// world is consistent.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -55,7 +55,7 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity is not in the world; the components are in the error.
+    /// Returns [`NotInserted`], which contains the components, if the entity is not in the world.
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
@@ -64,8 +64,8 @@ impl World {
             .map_err(|bundle| NotInserted { entity, bundle })
     }
 
-    /// Gives a bundle to an entity, and tells of it; `into_parts` takes it apart. An error is the
-    /// bundle, where there is no such entity.
+    /// Adds a bundle to an entity, and triggers hooks and observers; `into_parts` takes the bundle apart.
+    /// The error contains the bundle, if there is no such entity.
     #[inline]
     pub(crate) fn insert_by<B, P: Parts>(
         &mut self,
@@ -76,7 +76,7 @@ impl World {
         let Some(mut row) = self.moves().locate(entity) else { return Err(bundle) };
         if row.flags().any(ArchetypeFlags::REPLACE) {
             self.trigger_bundle::<P>(entity, |ids| Lifecycle::Replacing(ids));
-            // An observer may have moved it, or taken it away.
+            // An observer may have moved or despawned the entity.
             match self.moves().locate(entity) {
                 Some(now) => row = now,
                 None => return Err(bundle),
@@ -89,7 +89,7 @@ impl World {
         Ok(())
     }
 
-    /// Takes components from an entity and hands them over.
+    /// Removes components from an entity and returns them.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -105,8 +105,8 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity is not in the world, or lacks one of the components; nothing
-    /// has changed then.
+    /// Returns an error, and changes nothing, if the entity is not in the world, or lacks one of the
+    /// components.
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
@@ -119,7 +119,7 @@ impl World {
         let mut row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         if row.flags().any(ArchetypeFlags::ON_REMOVE) && row.has::<P>() {
             self.trigger_bundle::<P>(entity, |ids| Lifecycle::Removing(ids));
-            // An observer may have moved it, or taken it away.
+            // An observer may have moved or despawned the entity.
             row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         }
         let (removed, flags) = row.remove::<P>()?;
@@ -129,8 +129,8 @@ impl World {
         Ok(removed)
     }
 
-    /// Switches a component of an entity on or off; returns what it was. The entity stays where it
-    /// is, and so does the value.
+    /// Enables or disables a component of an entity, and returns whether it was enabled. Neither the
+    /// entity nor the value moves.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or lacks the component, or the component
@@ -145,7 +145,7 @@ impl World {
         Ok(archetype.enabled_bit(address, column).ok_or(not_enableable)?.set(enabled))
     }
 
-    /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    /// Whether a component of an entity is enabled. A component that is not enableable always is.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world or lacks the component.
@@ -154,10 +154,10 @@ impl World {
         Ok(archetype.is_enabled(address, column))
     }
 
-    /// The components of an entity, by name, with whether each is enabled.
+    /// Returns the names of an entity's components, each with whether it is enabled.
     ///
     /// # Errors
-    /// Returns an error if the entity is not in the world.
+    /// Returns [`NoSuchEntity`] if the entity is not in the world.
     pub fn components_of(&self, entity: Entity) -> Result<Vec<(Name, bool)>, NoSuchEntity> {
         let Location { archetype, address, .. } =
             self.locate(entity).ok_or(NoSuchEntity(entity))?;

@@ -36,11 +36,11 @@ pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};
 pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 
-/// Everything there is: entities with their components, and resources.
+/// A container for entities with their components, and for resources.
 ///
-/// A world is a plain value. What changes it takes `&mut self`; what only looks takes `&self` and
-/// may be done by many threads. To have many threads write to different components at once, go
-/// through [`cell`](Self::cell).
+/// A world is a plain value. Methods that change it take `&mut self`. Methods that only read take `&self`
+/// and may be called by many threads. To let many threads write different components at once, use a
+/// [`cell`](Self::cell).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -63,10 +63,10 @@ pub use stats::{ArchetypeStats, EntityPlace, WorldStats};
 ///
 /// # Limits
 /// A world has at most 2^32 - 3 slots for entities and 2,097,151 chunks: 32 GiB of rows, or as many
-/// combinations of components that have entities at once. Whatever would need one
-/// more panics, before anything has changed; [`restore`](Self::restore) does so as well.
+/// combinations of components that have entities at once. A call that needs one more panics before
+/// anything has changed, including [`restore`](Self::restore).
 pub struct World {
-    /// No two worlds of a process have the same.
+    /// Unique among the worlds of a process.
     id: u64,
     pub(crate) registry: Registry,
     pub(crate) entities: Entities,
@@ -78,15 +78,15 @@ pub struct World {
     pub(crate) resources: Resources,
     pub(crate) extensions: Extensions,
     pub(crate) callbacks: Callbacks,
-    /// Goes up with every change and every query, and never wraps: columns are stamped with it.
+    /// Increases with every change and every query, and never wraps. Columns are stamped with it.
     version: u64,
-    /// The version of the first slot of the newest cell; that of the last one is `version`.
+    /// The version of the first slot of the newest cell; `version` is that of the last slot.
     cell_version: u64,
-    /// Memory for moving runs of rows, empty in between.
+    /// Scratch memory for moving runs of rows, empty between moves.
     pub(crate) scratch: MoveScratch,
-    /// The version that any query ran at last (see [`ChangeWindow::newest_run`]).
+    /// The version at which any query last ran (see [`ChangeWindow::newest_run`]).
     newest_run: AtomicU64,
-    /// Which list of archetypes this is (I-21): goes up when archetypes go or change places.
+    /// The version of the list of archetypes (I-21): increases when archetypes are removed or reordered.
     epoch: u64,
     /// The first epoch after the last restore.
     restored: u64,
@@ -103,7 +103,7 @@ impl Default for World {
 debug_fields!([] World: id; entities = |it| it.len());
 
 impl World {
-    /// A world with nothing in it.
+    /// Creates an empty world.
     #[must_use]
     pub fn new() -> Self {
         let registry = Registry::default();
@@ -129,16 +129,17 @@ impl World {
         }
     }
 
-    /// A world whose rows lie in memory of this allocator: that of huge pages, or of one level of a game.
+    /// Creates a world whose rows are stored in memory of this allocator, such as huge pages or the
+    /// memory of one level of a game.
     ///
-    /// It is asked for blocks of 1 KiB at first, of up to 2 MiB as an archetype grows, and of others where a single row
-    /// is larger or a component has an alignment of its own. An ordinary block that is empty is kept for other rows
-    /// until [`compact`](Self::compact). What values own, and what the world knows beside the rows, is in the memory of
-    /// the program.
+    /// The world allocates blocks of 1 KiB at first and of up to 2 MiB as an archetype grows. Other sizes
+    /// occur if a single row is larger, or a component has an alignment of its own. An empty ordinary
+    /// block is kept for other rows until [`compact`](Self::compact). Memory that values own, and the
+    /// world's own data beside the rows, come from the program's global allocator.
     ///
-    /// The world gives all of it back, and drops the allocator then. If that has no memory, the process ends
-    /// ([`handle_alloc_error`](alloc::alloc::handle_alloc_error)), as it does where the program has none: an allocator that
-    /// may run out falls back on another.
+    /// The world returns all blocks before it drops the allocator. If the allocator has no memory, the
+    /// process ends ([`handle_alloc_error`](alloc::alloc::handle_alloc_error)), as it does if the global
+    /// allocator has none. An allocator that may run out should fall back on another.
     ///
     /// ```
     /// use std::alloc::{GlobalAlloc, Layout, System};
@@ -174,13 +175,13 @@ impl World {
         Self { blocks: BlockPool::new(memory), ..Self::new() }
     }
 
-    /// A number that no other world of this process has.
+    /// Returns a number that is unique among the worlds of this process.
     #[must_use]
     pub const fn id(&self) -> u64 {
         self.id
     }
 
-    /// How many entities are alive.
+    /// Returns the number of entities that are alive.
     #[must_use]
     pub fn len(&self) -> usize {
         self.entities.live_count()
@@ -192,7 +193,7 @@ impl World {
         self.len() == 0
     }
 
-    /// Makes room for the handles of so many more entities at once, where these come one by one or in
+    /// Reserves the handles of `additional` more entities at once, for spawning them one by one or in
     /// parts. [`spawn_batch`](Self::spawn_batch) does so by itself.
     pub fn reserve(&mut self, additional: usize) {
         self.entities.reserve(additional);
@@ -200,64 +201,64 @@ impl World {
 
     /// Whether this entity is alive in this world.
     ///
-    /// A handle of another world is not told apart from one of this world.
+    /// A handle of another world cannot be told apart from one of this world.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.entities.get(entity).is_some()
     }
 
-    /// The entity with this index that is alive, if there is one: the handle behind a bare number.
+    /// Returns the live entity with this index, if any: the handle behind a bare number.
     #[must_use]
     pub fn entity_at(&self, index: u32) -> Option<Entity> {
         self.entities.at(index)
     }
 
-    /// All archetypes, empty ones included, in order of first use.
+    /// Returns all archetypes, including empty ones, in order of first use.
     #[must_use]
     pub fn archetypes(&self) -> &[Archetype] {
         self.archetypes.list()
     }
 
-    /// All entities that are alive, archetype by archetype.
+    /// Iterates over all entities that are alive, archetype by archetype.
     pub fn entities(&self) -> impl Iterator<Item = Entity> + '_ {
         self.archetypes().iter().flat_map(Archetype::all_entities)
     }
 
-    /// Where this entity is, if it is alive.
+    /// The location of this entity, if it is alive.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
         self.entities.locate(entity, &self.blocks.directory)
     }
 
-    /// The current version: what changes from now on has a greater one.
+    /// Returns the current version. Later changes have a greater one.
     ///
-    /// To be kept, and given to [`Query::since`](crate::Query::since) later.
+    /// Keep it, and pass it to [`Query::since`](crate::Query::since) later.
     #[must_use]
     pub fn version(&self) -> u64 {
-        // Relaxed: a hint, which publishes nothing and decides nothing but a way.
+        // Relaxed: a hint, which publishes nothing and only selects a code path.
         self.newest_run.store(self.version, Ordering::Relaxed);
         self.version
     }
 
-    /// A number that is another one each time the world was [restored](World::restore). Versions
-    /// that were seen before say nothing then.
+    /// Returns a number that changes each time the world is [restored](World::restore). Versions that
+    /// were read before a restore are meaningless after it.
     #[must_use]
     pub const fn restored(&self) -> u64 {
         self.restored
     }
 
-    /// The number of the last change, for those who will not ask with it.
+    /// The version of the last change, for callers that will not run a query with it.
     pub(crate) fn last_version(&self) -> u64 {
         self.version
     }
 
-    /// The number of the next change.
+    /// Increases the version and returns it, for the next change.
     pub(crate) fn next_version(&mut self) -> u64 {
         self.version += 1;
         self.version
     }
 
-    /// All that a change of structure works with.
+    /// Borrows the parts of the world that a structural change needs.
     #[inline(always)]
     pub(crate) fn moves(&mut self) -> MoveContext<'_> {
         let newest_run = *self.newest_run.get_mut();
@@ -274,7 +275,7 @@ impl World {
         }
     }
 
-    /// What is written now is stamped with the current version; everything is new.
+    /// A window in which writes are stamped with the current version, and every value counts as new.
     #[inline]
     pub(crate) fn window(&self) -> ChangeWindow {
         let newest_run = self.newest_run.load(Ordering::Relaxed);
@@ -298,23 +299,22 @@ impl World {
     }
 }
 
-/// Component types: the ids, names and abilities that they have here.
+/// Component types: their ids, names and capabilities in this world.
 impl World {
-    /// The component types that this world has met, in order of first use.
+    /// Returns the component types registered in this world, in order of first use.
     #[must_use]
     pub fn components(&self) -> &[ComponentInfo] {
         self.registry.infos()
     }
 
-    /// Makes a component type known; returns its number.
+    /// Registers a component type and returns its id.
     pub fn register<T: Component>(&mut self) -> ComponentId {
         self.registry.register::<T>()
     }
 
-    /// Says that snapshots may have a component which the program has no more:
-    /// [`restore`](Self::restore) drops its values, and reports how many there were. Without it a
-    /// component that the world does not know is an error, since more often its registration was
-    /// forgotten.
+    /// Declares that snapshots may contain a component that the program no longer has:
+    /// [`restore`](Self::restore) drops its values and reports how many there were. Without this call an
+    /// unknown component is an error, since its registration was more likely forgotten.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -339,13 +339,13 @@ impl World {
         self.registry.register_removed(name.into());
     }
 
-    /// The id of a component type, if the world has met it.
+    /// Returns the id of a component type, if it is registered in this world.
     #[must_use]
     pub fn component_id<T: Component>(&self) -> Option<ComponentId> {
         self.registry.get::<T>()
     }
 
-    /// The component of this name. Should several types call themselves the same, the first.
+    /// Returns the component with this name. If several types have the same name, returns the first.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -367,18 +367,18 @@ impl World {
         self.registry.by_name(name)
     }
 
-    /// What the world knows about a component.
+    /// Returns what the world knows about a component.
     ///
     /// # Errors
-    /// Returns an error if the id is not of this world.
+    /// Returns [`UnknownComponent`] if the id is not of this world.
     pub fn component_info(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
         self.registry.find(id)
     }
 }
 
 impl World {
-    /// Puts other contents in place of what there is, apart from resources, which is dropped when the
-    /// world is in order. `pool` is what the archetypes' chunks came from.
+    /// Replaces all contents apart from resources. The old contents are dropped once the world is
+    /// consistent. `pool` is the pool that the chunks of `archetypes` came from.
     pub(crate) fn replace_contents(
         &mut self,
         (archetypes, entities): (Archetypes, Entities),
@@ -394,7 +394,7 @@ impl World {
         self.resources.bound_versions(version);
         self.forget_archetypes();
         self.restored = self.epoch;
-        // The blocks are the world's whatever panics.
+        // The blocks belong to the world even if a drop panics.
         let mut archetypes = old.list_mut().iter_mut();
         finish(|| {
             archetypes.by_ref().for_each(|it| it.empty(&mut old_pool, Chunks::free_spare));
@@ -402,8 +402,7 @@ impl World {
         });
     }
 
-    /// Another list of archetypes has come: nothing that was worked out from the one before holds
-    /// (I-21).
+    /// Discards everything derived from the previous list of archetypes (I-21).
     fn forget_archetypes(&mut self) {
         self.epoch += 1;
         self.blocks.directory.count_change();
@@ -412,12 +411,12 @@ impl World {
     }
 }
 
-/// Memory: giving it back.
+/// Memory: freeing it.
 impl World {
-    /// Gives back the memory that is kept for what may come: spare chunks and blocks, and the room
-    /// for more entities and archetypes. What is there stays where it is, since rows have no gaps.
+    /// Frees the memory that is kept for later use: spare chunks and blocks, and the reserved room for
+    /// more entities and archetypes. Rows do not move, since they have no gaps.
     ///
-    /// It is for after a peak: memory that is needed again soon is better kept.
+    /// Use it after a peak; memory that is needed again soon is better kept.
     pub fn compact(&mut self) {
         for archetype in self.archetypes.list_mut() {
             archetype.chunks.free_spare(&mut self.blocks);
@@ -428,12 +427,12 @@ impl World {
         self.blocks.shrink();
     }
 
-    /// Removes the archetypes that have no entities, and returns how many there were. Those behind
-    /// them move up, so that [`ArchetypeId`](crate::ArchetypeId)s mean others from now on. Plans
-    /// notice it and are worked out again when they are used next.
+    /// Removes the archetypes that have no entities, and returns their number. Those behind them move up,
+    /// so [`ArchetypeId`](crate::ArchetypeId)s change their meaning. Plans notice it and are updated when
+    /// they are next used.
     ///
-    /// It is for worlds that have met many component sets which do not come back: every query that
-    /// is made looks at every archetype, and each takes about a kilobyte even if it is empty.
+    /// Use it for worlds that have had many component sets which do not come back: every new query checks
+    /// every archetype, and each takes about a kilobyte even if it is empty.
     pub fn collect_archetypes(&mut self) -> usize {
         let count = self.archetypes.collect(&mut self.blocks);
         if count > 0 {
