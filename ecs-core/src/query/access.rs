@@ -34,6 +34,8 @@ pub struct Access {
     /// A component whose values were asked for twice, once of them to write.
     clash: Option<ComponentId>,
     has_claimants: bool,
+    /// Whether what is added now is visited whatever enabled bits say.
+    is_unnarrowed: bool,
 }
 
 /// How a component is used: its values, its enabled bits, its versions.
@@ -95,11 +97,19 @@ impl Access {
         add(&mut self.uses[how as usize], id);
     }
 
-    /// Takes in what a part of the query adds, but for the bits that it reads.
-    pub(crate) fn without_bit_reads<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
-        let count = self.of(BitRead).len();
+    /// Adds that the enabled bits of a component decide which rows are visited.
+    pub(crate) fn add_narrowing(&mut self, id: ComponentId) {
+        if !self.is_unnarrowed {
+            self.add(BitRead, id);
+        }
+    }
+
+    /// Adds a part of the query that is visited whatever enabled bits say. Bits that it hands out as
+    /// data stay uses.
+    pub(crate) fn unnarrowed<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
+        let outer = core::mem::replace(&mut self.is_unnarrowed, true);
         let state = part(self);
-        self.uses[BitRead as usize].truncate(count);
+        self.is_unnarrowed = outer;
         state
     }
 

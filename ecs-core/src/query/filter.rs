@@ -167,7 +167,9 @@ for_each_tuple!(tuple_filter);
 /// after the version that the query asks about (see [`Query::since`](crate::Query::since)).
 ///
 /// Exact for each entity where `T` is declared `#[component(tracked)]`. Else it goes by chunks: one
-/// change, or one row that comes or goes, and all rows of the chunk pass.
+/// change, or one row that comes or goes, and all rows of the chunk pass. If the closure of a
+/// [`for_each`](crate::Query::for_each) panics, the rows of that chunk that it did not reach may count
+/// as changed, too.
 ///
 /// It looks at versions only, never at values: it goes together with `&mut T` in one query.
 ///

@@ -65,7 +65,7 @@ macro_rules! term {
                 let id = ids.id::<T>();
                 $(access.add(Use::$use, id);)*
                 if T::ENABLEABLE && $bits {
-                    access.add(Use::BitRead, id);
+                    access.add_narrowing(id);
                 }
                 (id, PhantomData)
             }

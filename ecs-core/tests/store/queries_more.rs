@@ -158,6 +158,20 @@ fn by_all_ways<Q: QueryData>() -> [bool; 4] {
 }
 
 #[test]
+fn bits_that_are_handed_out_are_uses_whatever_wraps_them() {
+    let mut world = World::new();
+    let switches = world.plan::<EnabledMut<Lamp>>().access().clone();
+    macro_rules! conflicts {
+        ($($reads:ty),*) => { [$(world.plan::<$reads>().access().conflicts(&switches).len()),*] };
+    }
+    assert_eq!(
+        conflicts!(Enabled<Lamp>, Present<Enabled<Lamp>>, Present<(&A, Enabled<Lamp>)>, &Lamp),
+        [1; 4]
+    );
+    assert_eq!(conflicts!(Present<&Lamp>, Present<(&A, &Lamp)>, Present<Option<&Lamp>>), [0; 3]);
+}
+
+#[test]
 fn whatever_wraps_it_a_component_is_not_asked_for_twice_if_once_to_write() {
     macro_rules! each {
         ($($write:ty),*; $all:tt) => { $(each!(@ $write; $all);)* };

@@ -397,6 +397,18 @@ fn wrong_use_of_a_relation_by_id_is_an_error() {
 }
 
 #[test]
+fn a_pair_that_is_not_related_changes_nothing_when_it_is_taken_apart() {
+    let mut world = World::new();
+    let [a, b, c] = [(); 3].map(|()| world.spawn(()));
+    world.relation_mut::<Needs>().add(a, b).expect("no cycle");
+    let before = world.version();
+    assert_eq!(world.relation_mut::<Needs>().remove(a, c), Ok(false));
+    assert_eq!(world.relation_mut::<Needs>().remove(c, b), Ok(false));
+    let changed = world.query_filtered::<Entity, Changed<Targets<Needs>>>();
+    assert_eq!(changed.since(before).count(), 0);
+}
+
+#[test]
 fn the_id_of_a_relation_of_another_world_finds_none() {
     let [mut world, mut other] = [World::new(), World::new()];
     let [likes, serves] = script_relations(&mut world);

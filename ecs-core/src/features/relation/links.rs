@@ -83,8 +83,9 @@ impl SideFns {
 
     /// Whether it was in the list of the entity. What becomes empty goes.
     fn remove(self, world: &mut World, entity: Entity, other: Entity) -> bool {
+        // Looked up first: a list that stays as it is does not count as changed.
+        let Some(place) = place_of(self.of_entity(world, entity), other) else { return false };
         let Some(list) = self.list_mut(world, entity) else { return false };
-        let Some(place) = place_of(list.as_slice(), other) else { return false };
         list.remove(place);
         if list.as_slice().is_empty() {
             self.take(world, entity);
@@ -204,9 +205,10 @@ impl World {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
 
-    /// How many chunks are enough for so many rows to go to archetypes that lack a side of a relation, or
-    /// to be copied to such. There the rows are smaller, and so those of an archetype fill about as many
-    /// chunks as before.
+    /// An estimate of the number of chunks that so many rows need which move to archetypes that lack a
+    /// side of a relation, or are copied to such. Rows are smaller there, so those of one archetype fill
+    /// about as many chunks as before. It is on the safe side unless the rows of single archetypes go to
+    /// more archetypes than it allows for, which takes entities that differ in more than ten relations.
     pub(crate) fn chunks_for(&self, rows: usize) -> usize {
         let sides = 2 * self.relations().len();
         rows.min(2 * sides * (self.blocks.directory.len() + self.archetypes().len()))

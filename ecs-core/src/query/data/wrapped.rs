@@ -100,7 +100,7 @@ impl<Q: Term> Term for Present<Q> {
     const NARROWS: bool = false;
 
     fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
-        (access.without_bit_reads(|access| Q::state(ids, access)), PhantomData)
+        (access.unnarrowed(|access| Q::state(ids, access)), PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
