@@ -1,4 +1,4 @@
-//! Codecs of component values: as the bytes they are, or by functions of their own.
+//! Codecs of component values: as their bytes, or by custom functions.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -7,11 +7,11 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 
 use super::BytesFn;
 
-/// How the values of a component are written into a snapshot and read from it.
+/// A codec: writes the values of a component into a snapshot and reads them from it.
 ///
-/// The derive chooses one: [`plain`](Self::plain) where the type is plain data,
-/// [`tag`](Self::tag) where it has no fields, and what its options ask for otherwise. By hand it
-/// is the constant [`Component::CODEC`](super::Component::CODEC).
+/// The derive chooses one: [`plain`](Self::plain) if the type is plain data, [`tag`](Self::tag) if it has
+/// no fields, and otherwise the one that its options request. In an implementation by hand it is the
+/// constant [`Component::CODEC`](super::Component::CODEC).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -48,13 +48,13 @@ use super::BytesFn;
 /// ```
 pub struct Codec<T>(Way<T>);
 
-/// Writes one value at the end of the bytes. What it has written when it fails is thrown away.
+/// A function that appends one value to the bytes. If it fails, what it has written is discarded.
 pub type WriteFn<T> = fn(&T, &mut Vec<u8>) -> Result<(), CodecError>;
-/// Reads one value from the start of the bytes and takes what it read off them. It may have taken
-/// anything off them when it fails: no reader goes on after that.
+/// A function that reads one value from the start of the bytes and advances past it. If it fails it may
+/// have advanced by any amount: no reader continues after that.
 pub type ReadFn<T> = fn(&mut &[u8]) -> Result<T, CodecError>;
 
-/// The value cannot be written, or the bytes are not those of a value.
+/// An error: the value cannot be written, or the bytes do not encode a value.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct CodecError;
 
@@ -64,8 +64,8 @@ error_text! { CodecError:
 
 enum Way<T> {
     Unsaved,
-    /// Nothing outside of this file makes one: that the bytes which `is_valid` accepts are values
-    /// is bytemuck's word (I-20).
+    /// Created only in this file: that the bytes which `is_valid` accepts are values is a guarantee of
+    /// bytemuck (I-20).
     Plain {
         bytes: BytesFn<T>,
         is_valid: fn(&[u8]) -> bool,
@@ -77,7 +77,7 @@ enum Way<T> {
     },
 }
 
-/// Which way a codec goes: its number is what snapshots note.
+/// The kind of a codec. Snapshots record its number.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum CodecKind {
     Unsaved,
@@ -96,12 +96,12 @@ impl<T> fmt::Debug for Codec<T> {
 }
 
 impl<T> Codec<T> {
-    /// Values are not saved: a world with such a component has no snapshot.
+    /// Does not save values: a world with such a component cannot be saved in a snapshot.
     pub const UNSAVED: Self = Self(Way::Unsaved);
 
-    /// Values are saved as their bytes, whole columns at once. The bytes of a snapshot are checked
-    /// before they become values: a `bool` is 0 or 1, an enum has a variant, an
-    /// [`Entity`](crate::Entity) has a generation.
+    /// Saves values as their bytes, in whole columns. The bytes of a snapshot are checked before they
+    /// become values: a `bool` is 0 or 1, an enum has a variant, an [`Entity`](crate::Entity) has a
+    /// generation.
     #[must_use]
     pub const fn plain() -> Self
     where
@@ -128,22 +128,21 @@ impl<T> Codec<T> {
         })
     }
 
-    /// Values are saved by these functions. The one has to read what the other has written, all of
-    /// it and no more.
+    /// Saves values by these functions. `read` must consume exactly what `write` has written.
     #[must_use]
     pub const fn custom(write: WriteFn<T>, read: ReadFn<T>) -> Self {
         Self(Way::Custom { write, read })
     }
 
-    /// Values have nothing in them: the function makes one, as in `Codec::tag(|_| Ok(Awake))`. For
+    /// Saves values without contents: the function creates one, as in `Codec::tag(|_| Ok(Awake))`. For
     /// types without fields.
     #[must_use]
     pub const fn tag(make: ReadFn<T>) -> Self {
         Self::custom(|_, _| Ok(()), make)
     }
 
-    /// Values are not saved; an entity that had one gets the default value on restoring. So the
-    /// rows and their order stay as they were.
+    /// Does not save values. An entity that had one gets the default value on restoring, so the rows and
+    /// their order do not change.
     #[must_use]
     pub const fn transient() -> Self
     where
@@ -152,18 +151,17 @@ impl<T> Codec<T> {
         Self::custom(|_, _| Ok(()), |_| Ok(T::default()))
     }
 
-    /// Values are saved by serde, as CBOR: fields and variants go by their names, so that a type can
+    /// Saves values by serde, as CBOR. Fields and variants are identified by their names, so a type can
     /// change between two versions of a program.
     ///
-    /// A field that is gone is skipped, fields may change their places, a new one is read by
-    /// `#[serde(default)]`, and one that was renamed by `#[serde(alias = "...")]`. The fields of a
-    /// tuple have no names: their number stays.
+    /// A removed field is skipped, and fields may be reordered. A new field is read by
+    /// `#[serde(default)]`, and a renamed one by `#[serde(alias = "...")]`. The fields of a tuple have no
+    /// names, so their number must not change.
     ///
-    /// As in JSON, an `Option` inside an `Option` is not told apart: `Some(None)` comes back as
-    /// `None`.
+    /// As in JSON, an `Option` inside an `Option` is ambiguous: `Some(None)` is read back as `None`.
     ///
-    /// Reading recurses as deep as the type does: types that contain themselves are for bytes from a
-    /// trusted source.
+    /// Reading recurses as deep as the type does. Use types that contain themselves only with bytes from
+    /// a trusted source.
     ///
     /// ```
     /// use formic_ecs::{Codec, CodecError};
@@ -209,14 +207,13 @@ impl<T> Codec<T> {
         )
     }
 
-    /// Whether values are saved at all. The codec of a generic component asks it of those of its
-    /// parts.
+    /// Whether values are saved at all. The codec of a generic component queries it for its parts.
     #[must_use]
     pub const fn is_saved(&self) -> bool {
         !matches!(self.0, Way::Unsaved)
     }
 
-    /// Writes one value at the end of the bytes, for the codec of what the value is a part of.
+    /// Appends one value to the bytes, for the codec of a type that contains the value.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -248,9 +245,9 @@ impl<T> Codec<T> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if values are not saved, or the function for it fails. What that has
-    /// written before it failed stays at the end of the bytes; the codec of a part passes the error
-    /// on, and a snapshot that is not finished is thrown away as a whole.
+    /// Returns a [`CodecError`] if values are not saved, or the codec's function fails. What that
+    /// function has written stays at the end of the bytes. The codec of a containing type passes the
+    /// error on, and an unfinished snapshot is discarded as a whole.
     pub fn write(&self, value: &T, out: &mut Vec<u8>) -> Result<(), CodecError> {
         match self.0 {
             Way::Unsaved => return Err(CodecError),
@@ -268,7 +265,7 @@ impl<T> Codec<T> {
         }
     }
 
-    /// Writes values one after the other.
+    /// Appends the values, one after the other.
     pub(crate) fn write_all(&self, values: &[T], out: &mut Vec<u8>) -> Result<(), CodecError> {
         if let Way::Plain { bytes, .. } = self.0 {
             out.extend_from_slice(bytes(values));
@@ -280,12 +277,12 @@ impl<T> Codec<T> {
         Ok(())
     }
 
-    /// Reads one value and takes what it read off the bytes.
+    /// Reads one value and advances past it.
     ///
     /// # Errors
-    /// Returns an error if values are not saved, or the bytes are not those of a value. How much
-    /// has been taken off the bytes then is not said: nothing if there are too few for plain data,
-    /// else what the attempt has looked at.
+    /// Returns a [`CodecError`] if values are not saved, or the bytes do not encode a value. How far the
+    /// bytes have advanced then is unspecified: not at all if there are too few for plain data, otherwise
+    /// past what was examined.
     pub fn read(&self, source: &mut &[u8]) -> Result<T, CodecError> {
         match self.0 {
             Way::Unsaved => Err(CodecError),
@@ -298,8 +295,8 @@ impl<T> Codec<T> {
         }
     }
 
-    /// Takes the bytes of this many values, if values are their bytes; they have been seen to be
-    /// values (I-20).
+    /// Takes the bytes of this many values, if values are saved as their bytes. They have been checked to
+    /// be values (I-20).
     pub(crate) fn take_plain<'a>(
         &self,
         source: &mut &'a [u8],

@@ -1,4 +1,4 @@
-//! The component trait, and the ids by which a world knows the types it has met.
+//! The component trait, and the ids by which a world knows its component types.
 
 mod codec;
 mod erased;
@@ -33,50 +33,47 @@ pub use hash_rule::HashRule;
 pub(crate) use registry::{ArchetypeFlags, Kind};
 pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 
-/// Data that entities can have: any type that may be shared and sent between threads.
+/// Data that entities can have. Any type that can be shared and sent between threads can be a component.
 ///
-/// Derive it. The derive looks at what else the type can do, so nothing has to be said twice: a
-/// type that is `Clone` can be instantiated, and one that is `bytemuck::NoUninit` and
-/// `bytemuck::CheckedBitPattern` (every `Pod` is) is saved in snapshots as the bytes that it is. A
-/// type without fields is saved as well.
+/// Derive it. The derive detects what else the type implements, so nothing is declared twice. A type that
+/// is `Clone` can be instantiated. A type that is `bytemuck::NoUninit` and `bytemuck::CheckedBitPattern`
+/// (every `Pod` is) is saved in snapshots as its bytes. A type without fields is saved as well.
 ///
-/// The state hash sees every value: of plain data the bytes, of anything else each field, which has
-/// to be plain data or [`HashState`](crate::HashState). A field that is neither does not compile,
-/// unless one of the options `serde` and `unhashed` says what to do. Options go into
-/// `#[component(...)]`:
+/// The state hash covers every value: the bytes of plain data, and otherwise each field, which must be
+/// plain data or [`HashState`](crate::HashState). A field that is neither does not compile, unless one of
+/// the options `serde` and `unhashed` covers it. Options are given in `#[component(...)]`:
 ///
-/// * `enableable`: the component can be switched off and on per entity, without moving it. What
-///   each operation makes of one that is off is in [a table](crate::enableable).
-/// * `tracked`: the world writes down for each entity when the component was changed and when it
-///   was added, so that [`Changed`](crate::Changed) and [`Added`](crate::Added) are exact; without
-///   it they go by chunks.
+/// * `enableable`: the component can be enabled and disabled per entity, without moving it. The effect of
+///   each operation on a disabled component is listed in [a table](crate::enableable).
+/// * `tracked`: the world records for each entity when the component was changed and when it was added,
+///   so that [`Changed`](crate::Changed) and [`Added`](crate::Added) are exact. Without it they work per
+///   chunk.
 /// * `cleanup`: the component [outlives the despawning](Component::CLEANUP) of its entity.
-/// * `hides`: queries leave out entities with it, unless they name it.
-/// * `unique`: an entity with it cannot be instantiated, though the type is `Clone`.
-/// * `name = "..."`: the component's name, in place of the type's path. It names the component in
-///   the state hash and in snapshots, and stays when the type moves.
-/// * `was = "..."`: a name that the component had in an earlier version of the program: its
-///   `name`, or the path of its type. There may be several. Snapshots of that version are
+/// * `hides`: queries skip entities with it, unless they name it.
+/// * `unique`: an entity with it cannot be instantiated, even if the type is `Clone`.
+/// * `name = "..."`: the component's name, instead of the type's path. It names the component in the
+///   state hash and in snapshots, and does not change when the type moves.
+/// * `was = "..."`: a name that the component had in an earlier version of the program: its `name`, or
+///   the path of its type. It may be repeated. Snapshots of that version are
 ///   [restored](crate::World::restore) as if they had the new name.
-/// * `serde`: values are saved in snapshots by `Codec::serde`, so that fields can come and go
-///   between two versions of the program, and hashed by it; for this crate's
-///   feature `serde`.
-/// * `transient`: values are not saved in snapshots; restoring puts the default value in place.
-/// * `unhashed`: the state hash leaves the values out, and [says so](crate::StateHash::uncovered).
-///   For what is no part of the game's state, such as caches and handles of the system.
-/// * `editable`: a text may set its fields, private ones too, by
-///   [`ByIdMut::set_field`](crate::ByIdMut::set_field). Not for types that rely on what is in them.
-/// * `buffer = N`: the type is the element of a [`Buffer`](crate::Buffer), with this many elements in the chunk.
-///   It is no component itself then; the other options are those of the buffer.
-/// * `crate = path`: where this crate is, if the derive does not find it in the manifest. It finds
+/// * `serde`: values are saved in snapshots and hashed by `Codec::serde`, so that fields can be added and
+///   removed between two versions of the program. Requires this crate's feature `serde`.
+/// * `transient`: values are not saved in snapshots; restoring inserts the default value instead.
+/// * `unhashed`: the state hash leaves the values out, and [reports it](crate::StateHash::uncovered). Use
+///   it for data that is not part of the game's state, such as caches and system handles.
+/// * `editable`: a text may set its fields, including private ones, by
+///   [`ByIdMut::set_field`](crate::ByIdMut::set_field). Not for types with invariants on their contents.
+/// * `buffer = N`: the type is the element of a [`Buffer`](crate::Buffer), with this many elements in the
+///   chunk. The type itself is then no component; the other options apply to the buffer.
+/// * `crate = path`: the path of this crate, if the derive does not find it in the manifest. It finds
 ///   `formic-ecs`, renamed or not, and the facade `formic`.
-/// * `#[component(entity)]` on a field: it holds an [`Entity`], an `Option<Entity>`, or anything
-///   that is [`MapEntities`], to be remapped when a prefab is instantiated or a command buffer
-///   with deferred entities is played back. A type that is `MapEntities` itself needs no marks.
-/// * `#[component(name = "...")]` on a field of plain data: the name that the field has in
-///   snapshots, for one that was renamed. See [`fields`](Component::fields).
+/// * `#[component(entity)]` on a field: the field holds an [`Entity`], an `Option<Entity>`, or any type
+///   that is [`MapEntities`]. It is remapped when a prefab is instantiated, or a command buffer with
+///   deferred entities is played back. A type that is itself `MapEntities` needs no marks.
+/// * `#[component(name = "...")]` on a field of plain data: the name of the field in snapshots, for a
+///   field that was renamed. See [`fields`](Component::fields).
 ///
-/// What a *generic* type can do depends on its parameters, which the derive cannot see: implement
+/// The capabilities of a *generic* type depend on its parameters, which the derive cannot see. Implement
 /// the trait by hand for it, with the constants that apply.
 ///
 /// ```
@@ -93,8 +90,8 @@ pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 /// struct Target(#[component(entity)] Entity);
 /// ```
 ///
-/// Implemented by hand, a component says how it is [hashed](HashRule), and has of the other abilities
-/// those that its constants name:
+/// An implementation by hand states how the component is [hashed](HashRule), and has the other
+/// capabilities that its constants name:
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -145,82 +142,82 @@ pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
     note = "add `#[derive(Component)]` to `{Self}`"
 )]
 pub trait Component: Send + Sync + Sized + 'static {
-    /// Whether there is a bit per row that switches the component off and on.
+    /// Whether each row has a bit that enables and disables the component.
     const ENABLEABLE: bool = false;
-    /// Whether there are versions per row that say when the component was changed and added.
+    /// Whether each row has versions that record when the component was changed and added.
     const TRACKED: bool = false;
-    /// How to copy a value, for instantiation.
+    /// Copies a value, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
-    /// What else to do, for the error of instantiating an entity with it where there is no `CLONE`.
+    /// Advice for the error of instantiating an entity with this component, if there is no `CLONE`.
     const INSTEAD_OF_CLONE: &'static str = "";
-    /// How to see values as bytes, for access by id.
+    /// Views values as bytes, for access by id.
     const BYTES: Option<BytesFn<Self>> = None;
-    /// How the state hash sees values.
+    /// The rule by which the state hash covers values.
     const HASH: HashRule<Self>;
-    /// How to write a value for a person to read.
+    /// Formats a value for a person to read.
     const DEBUG: Option<DebugFn<Self>> = None;
-    /// How to write the fields of a value for a person to read, and to set one from a text.
+    /// Formats the fields of a value for a person to read, and sets one from a text.
     const FIELDS: Option<FieldFns<Self>> = None;
-    /// How to make a value that nothing is said about.
+    /// Creates the default value.
     const DEFAULT: Option<DefaultFn<Self>> = None;
-    /// How to replace the entities that a value refers to.
+    /// Replaces the entities that a value refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
-    /// Whether it outlives the despawning of its entity: what it stands for has to be cleaned up
-    /// by a system that then removes it.
+    /// Whether the component outlives the despawning of its entity. A system has to clean up what it
+    /// stands for, and then remove it.
     ///
-    /// `despawn` takes all other components, and gives the entity the tag [`Despawned`]. The
-    /// handle stays valid until the last cleanup component is removed: then the entity is gone,
-    /// with all that it may have been given meanwhile. Queries that look for such entities name
-    /// the tag. Copies do not get the component. `World::clear` does not wait for it.
+    /// `despawn` removes all other components, and gives the entity the tag [`Despawned`]. The handle
+    /// stays valid until the last cleanup component is removed. Then the entity is gone, with any
+    /// components that it was given meanwhile. Queries that look for such entities name the tag. Copies
+    /// do not get the component. `World::clear` does not wait for it.
     const CLEANUP: bool = false;
-    /// Whether queries leave out the entities that have it, unless they name it in a term.
+    /// Whether queries skip the entities that have it, unless they name it in a term.
     const HIDES: bool = false;
-    /// Whether it is the world's to give, to change and to take. No bundle may have it and no query
-    /// may write to it; such code does not compile.
+    /// Whether only the world may add, change and remove the component. A bundle that contains it, or a
+    /// query that writes to it, does not compile.
     const MANAGED: bool = false;
-    /// How to save values in a snapshot.
+    /// The codec that saves values in a snapshot.
     const CODEC: Codec<Self> = Codec::UNSAVED;
-    /// The [names](Self::name) that it had in earlier versions of the program, by which snapshots of
-    /// those are restored.
+    /// The [names](Self::name) that it had in earlier versions of the program, by which their snapshots
+    /// are restored.
     const WAS: &'static [&'static str] = &[];
 
-    /// The name in messages, in the state hash and in snapshots. No two types of a world that are
-    /// saved may have the same. Buffers and the sides of relations without a name of their own are the
-    /// exception: hashes and snapshots have them by names that no new version changes, which
-    /// [`World::component_info`](crate::World::component_info) tells.
+    /// The name in messages, in the state hash and in snapshots. No two saved types of a world may have
+    /// the same name. Buffers and the sides of relations without a name of their own are an exception:
+    /// hashes and snapshots use names for them that no new version changes, which
+    /// [`World::component_info`](crate::World::component_info) reports.
     #[must_use]
     fn name() -> &'static str {
         core::any::type_name::<Self>()
     }
 
-    /// The name in worlds, hashes and snapshots. Of the crate's own generic types it does not change
-    /// when they go to another module.
+    /// The name in worlds, hashes and snapshots. For the crate's own generic types it does not change
+    /// when they move to another module.
     #[doc(hidden)]
     #[must_use]
     fn lasting_name() -> Name {
         Name::from(Self::name())
     }
 
-    /// The fields of plain data as text: names and types. A snapshot notes it, and is restored only
-    /// where it is the same; an empty text is not compared.
+    /// The fields of plain data as text: names and types. A snapshot records it, and is restored only if
+    /// it is the same. An empty text is not compared.
     #[must_use]
     fn fields() -> Name {
         Name::from("")
     }
 }
 
-/// How to copy a component.
+/// A function that copies a component.
 pub type CloneFn<T> = fn(&T) -> T;
-/// How to see components as bytes.
+/// A function that views components as bytes.
 pub type BytesFn<T> = fn(&[T]) -> &[u8];
-/// How to write a component for a person to read.
+/// A function that formats a component for a person to read.
 pub type DebugFn<T> = fn(&T, &mut fmt::Formatter<'_>) -> fmt::Result;
-/// How to take a component into the state hash.
+/// A function that adds a component to the state hash.
 pub type HashFn<T> = fn(&T, &mut StateHasher);
-/// How to replace the entities that a component refers to.
+/// A function that replaces the entities that a component refers to.
 pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 
-/// A value that refers to entities and can be told to refer to others.
+/// A value that refers to entities which can be replaced by others.
 ///
 /// For the types of fields marked `#[component(entity)]`.
 ///
@@ -255,7 +252,7 @@ pub type MapEntitiesFn<T> = fn(&mut T, &mut dyn FnMut(Entity) -> Entity);
 /// # assert!(quest.is_deferred());
 /// ```
 pub trait MapEntities {
-    /// Replaces every entity in `self` by what `map` makes of it.
+    /// Replaces every entity in `self` by the result of `map`.
     fn map_entities(&mut self, map: &mut dyn FnMut(Entity) -> Entity);
 }
 
@@ -306,34 +303,34 @@ macro_rules! map_tuple {
 
 for_each_tuple!(map_tuple);
 
-/// The number of a component in one world, in order of first use: of a type, or of one that was
+/// The number of a component in one world, in order of first use. The component is a type, or was
 /// registered at run time.
 ///
-/// It is a number and no more. Another world has other components under the same numbers, or none:
-/// what takes an id checks it as far as it can be checked, and whatever is done with a number that
-/// is of another world is an error or meets another component, and is never undefined behaviour.
+/// It is only a number. In another world it means another component, or none. Functions that take an id
+/// check it as far as possible. An id of another world causes an error or refers to another component,
+/// and is never undefined behaviour.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ComponentId(pub(crate) u32);
 
 impl ComponentId {
-    /// Stands for a type that the world has not met: no archetype has it.
+    /// Stands for a type that is not registered in the world: no archetype has it.
     pub(crate) const UNKNOWN: Self = Self(u32::MAX);
 
-    /// The number itself.
+    /// Returns the number.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
     }
 }
 
-/// Asks at compile time what a type can do, for the derive.
+/// Detects at compile time what a type implements, for the derive.
 ///
-/// An inherent constant is preferred to a trait's, and is there only where its bounds hold.
+/// An inherent constant takes precedence over a trait's, and exists only if its bounds hold.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Probe<T>(PhantomData<T>);
 
-/// What [`Probe`] answers where the type cannot.
+/// The fallback of [`Probe`] for what a type does not implement.
 #[doc(hidden)]
 pub trait ProbeFallback<T: 'static> {
     const CLONE: Option<CloneFn<T>> = None;

@@ -1,4 +1,4 @@
-//! Blocks of raw memory, and the pool that keeps emptied ones for the next chunk.
+//! Blocks of raw memory, and the pool that keeps emptied blocks for reuse.
 #![expect(
     unsafe_code,
     reason = "allocates and frees blocks, and sees to the bytes between columns"
@@ -14,13 +14,13 @@ use super::directory::Directory;
 use super::layout::{BLOCK_BYTES_MAX, COLUMN_ALIGN, ChunkLayout};
 use crate::entity::Entity;
 
-/// The allocator that a host brings for the blocks of a world. Without one they come from the global
+/// The allocator that a host provides for the blocks of a world. Without one they come from the global
 /// allocator.
 type Memory = Option<Arc<dyn GlobalAlloc + Send + Sync>>;
 
-/// One block. Its holder owns the memory; what lies in it is the holder's business.
+/// One block. The holder owns the memory and is responsible for its contents.
 ///
-/// It is freed, when it is dropped, as it was allocated (I-24).
+/// Dropping it frees it with the layout and allocator that it was allocated with (I-24).
 pub(crate) struct Block {
     start: ColumnStart,
     layout: Layout,
@@ -29,14 +29,14 @@ pub(crate) struct Block {
 
 debug_fields!([] Block: start, layout);
 
-/// Where a column of a chunk starts: an address inside a block, kept beside the blocks so that a
-/// lookup of it is one load.
+/// The start of a column of a chunk: an address inside a block, stored beside the blocks so that looking
+/// it up is one load.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnStart(pub(crate) NonNull<u8>);
 
-// SAFETY: an address of what may go to any thread (I-22); getting at it takes unsafe code.
+// SAFETY: an address of data that may be sent to any thread (I-22); accessing it takes unsafe code.
 unsafe impl Send for ColumnStart {}
-// SAFETY: an address of what may be used from any thread (I-22); getting at it takes unsafe code.
+// SAFETY: an address of data that may be used from any thread (I-22); accessing it takes unsafe code.
 unsafe impl Sync for ColumnStart {}
 
 impl Block {
@@ -46,19 +46,19 @@ impl Block {
         self.start.0
     }
 
-    /// What it was allocated with.
+    /// The layout that it was allocated with.
     #[inline]
     pub(crate) fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Where there is no memory, the process ends.
+    /// Allocates a block. If there is no memory, the process ends.
     fn allocate(layout: Layout, memory: &Memory) -> Self {
         assert!(layout.size() > 0, "a block has a size");
         let start = match memory {
-            // SAFETY: the size was just seen to be more than zero.
+            // SAFETY: the size was just checked to be more than zero.
             None => unsafe { alloc(layout) },
-            // SAFETY: the size was just seen to be more than zero.
+            // SAFETY: the size was just checked to be more than zero.
             Some(memory) => unsafe { memory.alloc(layout) },
         };
         let start = NonNull::new(start).unwrap_or_else(|| handle_alloc_error(layout));
@@ -71,7 +71,7 @@ impl Drop for Block {
     fn drop(&mut self) {
         let (start, layout) = (self.start().as_ptr(), self.layout);
         match &self.memory {
-            // SAFETY: allocated there with this layout (I-24); it is owned, and used no more.
+            // SAFETY: allocated there with this layout (I-24); the block is owned, and not used any more.
             None => unsafe { dealloc(start, layout) },
             // SAFETY: as above.
             Some(memory) => unsafe { memory.dealloc(start, layout) },
@@ -79,13 +79,13 @@ impl Drop for Block {
     }
 }
 
-/// Hands out blocks and takes them back. They are kept for the next to ask for the same size, but
-/// for those of rows that are larger than any ordinary chunk. Also keeps the numbers of the chunks
+/// A pool that hands out blocks and takes them back. It keeps returned blocks for requests of the same
+/// layout, except those of rows larger than any ordinary chunk. It also keeps the numbers of the chunks
 /// that the blocks become.
 #[derive(Default)]
 pub(crate) struct BlockPool {
-    /// One for each layout that blocks were given back with; not many, since only the chunks of
-    /// large archetypes are not alike in all of them.
+    /// One shelf for each layout of a returned block. There are few, since chunks differ in layout only
+    /// for large archetypes.
     shelves: Vec<Shelf>,
     memory: Memory,
     pub(crate) directory: Directory,
@@ -93,7 +93,7 @@ pub(crate) struct BlockPool {
 
 debug_fields!([] BlockPool: shelves, directory);
 
-/// Blocks that were allocated with this layout.
+/// Spare blocks that were allocated with this layout.
 #[derive(Debug)]
 struct Shelf {
     layout: Layout,
@@ -101,19 +101,19 @@ struct Shelf {
 }
 
 impl BlockPool {
-    /// A pool whose blocks come from this allocator.
+    /// Creates a pool whose blocks come from this allocator.
     pub(crate) fn new(memory: Arc<dyn GlobalAlloc + Send + Sync>) -> Self {
         Self { memory: Some(memory), ..Self::default() }
     }
 
-    /// A block of this layout. Its contents are uninitialised.
+    /// Returns a block of this layout. Its contents are uninitialised.
     pub(crate) fn take(&mut self, layout: Layout) -> Block {
         let shelf = self.shelves.iter_mut().find(|shelf| shelf.layout == layout);
         let recycled = shelf.and_then(|shelf| shelf.blocks.pop());
         recycled.unwrap_or_else(|| Block::allocate(layout, &self.memory))
     }
 
-    /// Another pool, which has the spare blocks of this one and no chunks.
+    /// Creates another pool, with the spare blocks of this one and no chunks.
     pub(crate) fn spare_blocks(&mut self) -> Self {
         let (shelves, memory) = (core::mem::take(&mut self.shelves), self.memory.clone());
         Self { shelves, memory, directory: Directory::default() }
@@ -135,18 +135,18 @@ impl BlockPool {
         &mut self.shelves[index]
     }
 
-    /// What the spare blocks take.
+    /// The size of the spare blocks in bytes.
     pub(crate) fn spare_bytes(&self) -> usize {
         self.shelves.iter().map(|shelf| shelf.blocks.len() * shelf.layout.size()).sum()
     }
 
-    /// Frees the spare blocks, and memory for numbers of chunks that there are not.
+    /// Frees the spare blocks, and the memory for unused numbers of chunks.
     pub(crate) fn shrink(&mut self) {
         self.shelves = Vec::new();
         self.directory.shrink();
     }
 
-    /// Takes back a block that this pool gave out. What lies in it is forgotten.
+    /// Takes back a block that this pool handed out. Its contents are not dropped.
     pub(crate) fn give_back(&mut self, block: Block) {
         if is_kept(block.layout) {
             self.shelf(block.layout).blocks.push(block);
@@ -154,13 +154,13 @@ impl BlockPool {
     }
 }
 
-/// Whether blocks of this layout are worth keeping: those of ordinary rows.
+/// Whether blocks of this layout are kept: those of ordinary rows.
 fn is_kept(layout: Layout) -> bool {
     layout.size() <= BLOCK_BYTES_MAX && layout.align() == COLUMN_ALIGN
 }
 
-/// A canary: in debug builds, this pattern lies behind each column of a block. Code that writes past the
-/// end of a column kills one, and `World::check` finds it.
+/// A canary: in debug builds, this pattern follows each column of a block. Code that writes past the end
+/// of a column overwrites it, and `World::check` finds that.
 ///
 /// ```text
 /// ┌──────────────┬───┬─────┬──────────────────┬───┬─────┬──────────────────┬───┬───────┐
@@ -168,20 +168,20 @@ fn is_kept(layout: Layout) -> bool {
 /// └──────────────┴───┴─────┴──────────────────┴───┴─────┴──────────────────┴───┴───────┘
 /// ```
 ///
-/// In release builds canaries take no room, and nothing is written or looked at. The pattern is no
-/// handle and no likely number, and different in each byte.
+/// In release builds canaries take no room, and nothing is written or checked. The pattern is not a
+/// handle nor a likely number, and its bytes all differ.
 const PATTERN: u64 = 0xC5_1D_F0_93_6E_B8_27_4A;
 
 /// Writes the canaries of a block that has just been taken for this layout.
 pub(super) fn plant_canaries(block: &Block, layout: &ChunkLayout, sizes: &[usize]) {
     for canary in places(block, layout, sizes) {
-        // SAFETY: these bytes are inside the block and in no column (I-3), so no other code uses
-        // them; no alignment is asked.
+        // SAFETY: these bytes are inside the block and in no column (I-3), so no other code uses them;
+        // they need no alignment.
         unsafe { canary.write_unaligned(PATTERN) };
     }
 }
 
-/// Whether all canaries of a block are as they were written.
+/// Whether all canaries of a block are unchanged.
 pub(super) fn are_canaries_alive(block: &Block, layout: &ChunkLayout, sizes: &[usize]) -> bool {
     places(block, layout, sizes).all(|canary| {
         // SAFETY: inside the block and in no column (I-3), and written when the block became a
@@ -190,7 +190,7 @@ pub(super) fn are_canaries_alive(block: &Block, layout: &ChunkLayout, sizes: &[u
     })
 }
 
-/// Where the canaries of a block are: behind the entities, and behind each column with a size.
+/// The addresses of the canaries of a block: behind the entities, and behind each column with a size.
 fn places<'a>(
     block: &'a Block,
     layout: &'a ChunkLayout,

@@ -13,10 +13,10 @@ use crate::query::{ChunkRef, MatchOf, QueryFilter, matches_once, rows};
 use crate::storage::RowAddress;
 use crate::transfer::{Change, ReplacedRows, RowMoves};
 
-/// All entities that pass a filter when a change is made to them, made by [`World::bulk`].
+/// All entities that pass a filter at the time of a change, created by [`World::bulk`].
 ///
-/// The filter sees enabled bits as a query does. Rows go by runs and chunks, unless a hook
-/// [watches](crate::Hooks::observe): then entities go one by one.
+/// The filter treats enabled bits as a query does. Rows are changed by runs and chunks, unless a hook
+/// [observes](crate::Hooks::observe) the change: then entities are changed one by one.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -41,17 +41,17 @@ debug_fields!([F: QueryFilter] Bulk<'_, F>:);
 
 /// Bulk changes.
 impl World {
-    /// All entities that pass a filter, to be changed together.
+    /// Selects all entities that pass a filter, to change them together.
     pub fn bulk<F: QueryFilter>(&mut self) -> Bulk<'_, F> {
         Bulk { world: self, filter: PhantomData }
     }
 }
 
 impl<F: QueryFilter> Bulk<'_, F> {
-    /// Gives each entity clones of these components, as [`World::insert`] does; returns how many
-    /// entities there were.
+    /// Adds clones of these components to each entity, as [`World::insert`] does, and returns the number
+    /// of entities.
     ///
-    /// Should a clone or a drop panic, some entities have the components and the others do not.
+    /// If a clone or a drop panics, some entities have the components and the others do not.
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
@@ -69,7 +69,8 @@ impl<F: QueryFilter> Bulk<'_, F> {
             let insert = |world: &mut World, entity| world.insert(entity, bundle.clone()).is_ok();
             return matches.one_by_one(self.world, insert);
         }
-        // First those that stay: they must not meet the ones that come.
+        // Rows that stay in their archetype come first, so that rows that arrive there are not replaced
+        // as well.
         let (stay, go): (Vec<_>, Vec<_>) =
             matches.0.iter().zip(&targets).partition(|(found, target)| found.0 == **target);
         let stayed: usize =
@@ -78,11 +79,11 @@ impl<F: QueryFilter> Bulk<'_, F> {
         stayed + gone
     }
 
-    /// Takes components from each entity that has all of them, and drops them; returns how many
-    /// entities there were.
+    /// Removes components from each entity that has all of them, drops them, and returns the number of
+    /// entities.
     ///
-    /// Should a drop panic, the components of all entities of the same archetype are gone, and
-    /// each was dropped once; where entities go one by one, those of the entities up to that one.
+    /// If a drop panics, the components of all entities of the same archetype are gone, and each was
+    /// dropped once. If entities are changed one by one, this holds for the entities up to that one.
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
@@ -95,19 +96,19 @@ impl<F: QueryFilter> Bulk<'_, F> {
         self.matches().remove(self.world, &ids, one)
     }
 
-    /// Takes each entity out of the world and drops its components; returns how many there were.
+    /// Despawns each entity, and returns the number of entities.
     ///
-    /// Should a drop panic, all entities of the same archetype are gone, and each of their
-    /// components was dropped once; where they go one by one, all entities up to that one.
+    /// If a drop panics, all entities of the same archetype are gone, and each of their components was
+    /// dropped once. If entities are despawned one by one, this holds for all entities up to that one.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         self.matches().despawn(self.world)
     }
 
-    /// Switches a component on or off in each entity that has it; returns how many there were. Whole
-    /// words of bits are written; a filter that names the component sees the bits as they were.
+    /// Enables or disables a component of each entity that has it, and returns the number of entities. It
+    /// writes whole words of bits; a filter that names the component sees the bits as they were before.
     ///
-    /// Does not compile where the component is not declared enableable.
+    /// Does not compile if the component is not declared enableable.
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn set_enabled<T: Component>(self, enabled: bool) -> usize {
         const {
@@ -129,15 +130,15 @@ impl<F: QueryFilter> Bulk<'_, F> {
     }
 }
 
-/// An archetype, and which rows of a chunk of it pass.
+/// An archetype, and a function that selects the rows of its chunks that pass.
 type Match<R> = (ArchetypeId, R);
 
-/// All archetypes that have rows to be looked at, whatever the query.
+/// All archetypes whose rows have to be checked, whatever the query.
 pub(crate) struct Matches<R>(pub(crate) Vec<Match<R>>);
 
 impl<R: Fn(&ChunkRef<'_>) -> Rows> Matches<R> {
-    /// Takes components from each entity that has all of them; `one` does so for one, where hooks have
-    /// to be told.
+    /// Removes components from each entity that has all of them. `one` does so for one entity, if hooks
+    /// have to be triggered.
     pub(crate) fn remove(
         self,
         world: &mut World,
@@ -170,7 +171,7 @@ impl<R: Fn(&ChunkRef<'_>) -> Rows> Matches<R> {
         self.0.iter().map(despawn).sum()
     }
 
-    /// Switches an enableable component on or off in each entity that has it.
+    /// Enables or disables an enableable component of each entity that has it.
     pub(crate) fn set_enabled(self, world: &World, id: ComponentId, enabled: bool) -> usize {
         let switch = |found: &Match<R>| {
             let archetype = world.archetypes.get(found.0);
@@ -187,12 +188,12 @@ impl<R: Fn(&ChunkRef<'_>) -> Rows> Matches<R> {
         self.0.iter().map(switch).sum()
     }
 
-    /// Whether a hook has to be told of what happens to some of the entities.
+    /// Whether a hook has to be triggered for some of the entities.
     fn tells(&self, world: &World) -> bool {
         self.0.iter().any(|found| world.tells_of(found.0))
     }
 
-    /// All of them first, and then one after the other: observers may change anything.
+    /// Collects all entities first, and then changes them one by one: observers may change anything.
     pub(crate) fn one_by_one(
         self,
         world: &mut World,
@@ -215,8 +216,8 @@ impl<R: Fn(&ChunkRef<'_>) -> Rows> Matches<R> {
     }
 }
 
-/// Calls `visit` with every run of rows of an archetype that match, in order; returns how many rows
-/// there were. `archetype` gives it anew each time, as it is then.
+/// Calls `visit` with every run of matching rows of an archetype, in order, and returns the number of
+/// rows. `archetype` is called again each time, and returns its current state.
 fn each_run<S>(
     state: &mut S,
     found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
@@ -264,8 +265,8 @@ impl World {
         });
         let mut moves = moves.expect("they do not have all of the components");
         let is_tags = size_of::<B::Parts>() == 0 && !core::mem::needs_drop::<B::Parts>();
-        // User code, before anything has changed. The clones have no bytes to be written, nor
-        // anything to be dropped.
+        // User code runs before anything has changed. The clones have no bytes to write, and nothing to
+        // drop.
         let clone = |count| (0..count).for_each(|_| drop(bundle.clone().into_parts()));
         if is_tags {
             if let Some(count) = hand_over(&mut moves, found, clone) {
@@ -277,13 +278,13 @@ impl World {
         })
     }
 
-    /// Whether a hook has to be told of what happens to entities of an archetype.
+    /// Whether a hook has to be triggered for the entities of an archetype.
     fn tells_of(&self, archetype: ArchetypeId) -> bool {
         self.archetypes.get(archetype).flags != ArchetypeFlags::NONE
     }
 }
 
-/// Lets all rows that match leave, where nothing is to be written; returns how many these were.
+/// Removes all rows that match, without writing anything, and returns their number.
 fn leave_all(mut moves: RowMoves<'_>, found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>) -> usize {
     hand_over(&mut moves, found, |_| ()).unwrap_or_else(|| {
         each_run(&mut moves, found, RowMoves::source, |moves, from, count| {
@@ -292,8 +293,8 @@ fn leave_all(mut moves: RowMoves<'_>, found: &Match<impl Fn(&ChunkRef<'_>) -> Ro
     })
 }
 
-/// Moves all rows of an archetype by whole chunks, if they may go so: all of them pass, and nothing
-/// but components without a size comes or goes. `prepare` is called before, with their number.
+/// Moves all rows of an archetype by whole chunks, if possible: all of them pass, and only components
+/// without a size are added or removed. `prepare` is called before, with their number.
 fn hand_over(
     moves: &mut RowMoves<'_>,
     found: &Match<impl Fn(&ChunkRef<'_>) -> Rows>,
