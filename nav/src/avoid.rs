@@ -50,8 +50,8 @@ use crate::terrain::Terrain;
 
 /// The gap below which agents count as touching, in cells.
 const TOUCH: f32 = 0.1;
-/// The share of giving way that an agent at rest takes from one that goes to the same goal: a crowd that
-/// gathers must not push away those that came first.
+/// The share of giving way that an agent at rest takes over if it meets one that goes to the same goal: a
+/// crowd that gathers must not push away those that came first.
 const SHARE_AT_REST: f32 = 0.1;
 /// How long an agent has to be blocked before those at rest step out of its way.
 const MAKE_WAY_SECONDS: f32 = 1.0;

@@ -213,7 +213,7 @@ impl Lanes {
             if edited.contains(&word) {
                 *known = look::<FORWARD>([open, solid], leads_on);
             } else {
-                // Where scans leave the word.
+                // The cells from which scans leave the word.
                 let passed = match (open | solid, FORWARD) {
                     (0, _) => u64::MAX,
                     (stops, true) => u64::MAX << (63 - stops.leading_zeros()),

@@ -23,7 +23,7 @@ pub struct LoadError {
     pub file: String,
     /// The line, counted from one; `None` if the file could not be read at all.
     pub line: Option<usize>,
-    /// What is wrong.
+    /// The reason why the file cannot be used.
     pub reason: LoadReason,
 }
 

@@ -11,7 +11,7 @@ use crate::class::ClassId;
 use crate::request::PathRequest;
 use crate::terrain::Terrain;
 
-/// How long an agent rests between two walks.
+/// The duration of a rest between two walks, in seconds.
 const PAUSE_SECONDS: f32 = 3.0;
 /// The position of goals in their cell, from its north-western corner.
 const GOAL_OFFSETS: (f32, f32) = (0.2, 0.8);
@@ -50,7 +50,8 @@ impl Wander {
         Self { random_state: stream.state(), rest_seconds, pause_seconds }
     }
 
-    /// How long this agent goes on resting. It counts down while the request of the agent is at rest.
+    /// The seconds that this agent goes on resting. They count down while the request of the agent is at
+    /// rest.
     #[must_use]
     pub const fn rest_seconds(&self) -> f32 {
         self.rest_seconds

@@ -13,7 +13,7 @@ use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
 use crate::class::ClassId;
 
-/// How far others are seen, in cells, if all agents are of one cell.
+/// The distance at which others are seen, in cells, if all agents are of one cell.
 const SIGHT: u16 = 3;
 /// The distance that bodies keep from each other, in cells for each of the two. In a press the rules
 /// leave no velocity that meets all constraints, and bodies come too near by as much.
@@ -112,7 +112,7 @@ pub(crate) struct Crowd {
     /// For each member, the index where the members of its cell end.
     ends: Vec<u32>,
     row_count: u16,
-    /// How far others are seen, in cells.
+    /// The distance at which others are seen, in cells.
     sight: u16,
 }
 

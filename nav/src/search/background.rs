@@ -22,7 +22,7 @@ pub(crate) struct Slice {
     pub(crate) allotment: u64,
     /// The expansions spent by the tick in which it began.
     pub(crate) spent: u64,
-    /// What the first search has cost in slices before, and what it was allowed in each.
+    /// The cost of the first search in the slices before. Its allotments there are in `allotments`.
     pub(crate) charge: u64,
     pub(crate) allotments: Vec<u64>,
     /// The version of the terrain in the tick before, which tells an edited terrain from another one.
