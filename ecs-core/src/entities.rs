@@ -1,4 +1,4 @@
-//! The table of entities: which handles are alive, and where their rows are.
+//! The entity table: which handles are alive, and the locations of their rows.
 
 use alloc::vec::Vec;
 use core::num::NonZeroU32;
@@ -7,7 +7,7 @@ use crate::archetype::ArchetypeId;
 use crate::entity::{Entity, GENERATION_MAX};
 use crate::storage::{Directory, Place, RowAddress};
 
-/// Where an entity's row is: in one word, and spelt out.
+/// The location of an entity's row, both packed into one word and resolved.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct Location {
     pub(crate) archetype: ArchetypeId,
@@ -23,8 +23,8 @@ impl Location {
     }
 }
 
-/// One entry of the table: 8 bytes, since at random a lookup costs what it has to bring into the
-/// cache.
+/// One entry of the table. It has 8 bytes, since the cost of a random lookup is that of the memory it
+/// loads into the cache.
 ///
 /// ```text
 /// generation        word
@@ -33,26 +33,26 @@ impl Location {
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Slot {
-    /// Of the entity that is here, or, with [`EMPTY`] set, of the next one that will be.
+    /// The generation of the entity in this slot or, with [`EMPTY`] set, of the next entity in it.
     generation: u32,
     word: u32,
 }
 
-/// Where entities are.
+/// A view of the entity table for lookups of places.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Places<'w>(&'w [Slot]);
 
 impl Places<'_> {
-    /// Where this entity is, if it is alive.
+    /// Returns the place of this entity, if it is alive.
     #[inline]
     pub(crate) fn get(self, entity: Entity) -> Option<Place> {
         let slot = self.0.get(entity.index() as usize)?;
-        // A deferred handle has the bit that an empty slot has.
+        // A deferred handle has the same bit set as an empty slot.
         (slot.generation == entity.generation() && !entity.is_deferred())
             .then(|| Place::from_bits(slot.word))
     }
 
-    /// The entity that lives in the slot with this index, if there is one.
+    /// Returns the live entity with this index, if any.
     pub(crate) fn at(self, index: u32) -> Option<Entity> {
         let generation = self.0.get(index as usize)?.generation;
         let is_alive = generation & EMPTY == 0;
@@ -60,22 +60,21 @@ impl Places<'_> {
     }
 }
 
-/// In the generation: no entity is here. No live handle has this bit, which marks deferred ones.
+/// A bit of the generation: the slot has no entity. No live handle has this bit, which marks deferred
+/// handles.
 const EMPTY: u32 = !GENERATION_MAX;
-/// Ends the free list.
+/// The end of the free list.
 const LIST_END: u32 = u32::MAX;
-/// In an empty slot: a handle was given out, the entity is yet to come.
+/// In an empty slot: a handle was given out, and its entity does not exist yet.
 const RESERVED: u32 = u32::MAX - 1;
-/// In an empty slot: every generation was used, no entity will be here again.
+/// In an empty slot: every generation was used, so the slot is never reused.
 const RETIRED: u32 = u32::MAX - 2;
-/// No slot has this index or a larger one: they would be marks. In tests, which are to see what
-/// happens then, it comes early.
+/// The end of the slot indices: larger words are marks. It is small in tests, so that they can reach it.
 const INDEX_END: u32 = if cfg!(test) { 200 } else { RETIRED };
 
-/// Handles, generations and places. A live entity is in exactly one row (I-1).
+/// The table of handles, generations and places. A live entity is in exactly one row (I-1).
 ///
-/// Freed slots are used again last in, first out: the handles that a run of the same operations
-/// gets are the same every time.
+/// Freed slots are reused last in, first out: the same operations always give the same handles.
 #[derive(Debug)]
 pub(crate) struct Entities {
     slots: Vec<Slot>,
@@ -89,30 +88,31 @@ impl Entities {
         Self { slots: Vec::new(), free_head: LIST_END, live_count: 0, reserved_count: 0 }
     }
 
-    /// How many entities are alive.
+    /// Returns the number of live entities.
     pub(crate) fn live_count(&self) -> usize {
         self.live_count
     }
 
-    /// Whether handles were given out whose entities are yet to come: while commands are played.
+    /// Whether handles were given out whose entities do not exist yet. This is so while commands are
+    /// played back.
     pub(crate) fn has_reserved(&self) -> bool {
         self.reserved_count > 0
     }
 
-    /// How many slots there are; every index of a handle is below it.
+    /// Returns the number of slots; every index of a handle is below it.
     pub(crate) fn slot_count(&self) -> usize {
         self.slots.len()
     }
 
-    /// Makes room for more entities in one go.
+    /// Reserves memory for more entities at once.
     pub(crate) fn reserve(&mut self, additional: usize) {
         self.slots.reserve(additional.saturating_sub(self.slots.len() - self.live_count));
     }
 
-    /// Makes sure that the next [`allocate`](Self::allocate) cannot fail: to be asked before
-    /// anything is written that is to get a handle.
+    /// Checks that the next [`allocate`](Self::allocate) cannot fail. Call it before anything is written
+    /// for which a handle is needed.
     ///
-    /// Panics where there can be no more.
+    /// Panics if no more entities are possible.
     #[inline]
     pub(crate) fn expect_one(&self) {
         if self.slots.get(self.free_head as usize).is_none() {
@@ -120,15 +120,15 @@ impl Entities {
         }
     }
 
-    /// At least this many more entities can be allocated, and at least one.
+    /// Returns a number of entities, at least one, that can certainly be allocated.
     ///
-    /// Panics where there can be no more.
+    /// Panics if no more entities are possible.
     pub(crate) fn available_min(&self) -> usize {
         self.expect_one();
         (INDEX_END as usize).saturating_sub(self.slots.len()).max(1)
     }
 
-    /// The handle that the next [`allocate`](Self::allocate) will give.
+    /// Returns the handle that the next [`allocate`](Self::allocate) will return.
     pub(crate) fn next(&self) -> Entity {
         match self.slots.get(self.free_head as usize) {
             Some(slot) => Entity::new(self.free_head, slot.next_generation()),
@@ -136,7 +136,7 @@ impl Entities {
         }
     }
 
-    /// The index of a slot that is yet to be made.
+    /// Returns the index of the next slot to be appended.
     #[inline]
     fn new_index(&self) -> u32 {
         u32::try_from(self.slots.len())
@@ -145,7 +145,7 @@ impl Entities {
             .expect("a world has fewer than 2^32 - 3 entities")
     }
 
-    /// A new entity, whose row is at `place`.
+    /// Creates an entity whose row is at `place`.
     #[inline]
     pub(crate) fn allocate(&mut self, place: Place) -> Entity {
         let head = self.free_head as usize;
@@ -163,9 +163,9 @@ impl Entities {
         entity
     }
 
-    /// Gives out the handle of an entity that is yet to come; to the world it is not there.
+    /// Gives out the handle of a future entity, which does not exist in the world yet.
     ///
-    /// To be followed by [`activate`](Self::activate) or by [`release`](Self::release).
+    /// Must be followed by [`activate`](Self::activate) or [`release`](Self::release).
     pub(crate) fn reserve_one(&mut self) -> Entity {
         let entity = self.allocate(Place::from_bits(0));
         self.slots[entity.index() as usize] =
@@ -175,7 +175,7 @@ impl Entities {
         entity
     }
 
-    /// Lets a reserved entity live.
+    /// Makes a reserved entity live.
     ///
     /// # Panics
     /// Panics if it is not reserved.
@@ -183,7 +183,7 @@ impl Entities {
         *self.take_reserved(entity) = Slot::at(entity, place);
     }
 
-    /// Gives up a reserved handle.
+    /// Releases a reserved handle.
     ///
     /// # Panics
     /// Panics if it is not reserved.
@@ -192,7 +192,7 @@ impl Entities {
         self.free(entity);
     }
 
-    /// The slot of a reserved entity, which counts as one that is alive.
+    /// Takes the slot of a reserved entity, and counts the entity as live.
     fn take_reserved(&mut self, entity: Entity) -> &mut Slot {
         assert!(self.is_reserved(entity), "the handle is not reserved");
         self.live_count += 1;
@@ -202,7 +202,7 @@ impl Entities {
 
     pub(crate) fn is_reserved(&self, entity: Entity) -> bool {
         let slot = self.slots.get(entity.index() as usize);
-        // A deferred handle has the bit that an empty slot has.
+        // A deferred handle has the same bit set as an empty slot.
         slot.is_some_and(|slot| {
             slot.word == RESERVED
                 && slot.generation == entity.generation() | EMPTY
@@ -210,7 +210,7 @@ impl Entities {
         })
     }
 
-    /// Forgets an entity that is alive. Its handle is stale from now on.
+    /// Frees the slot of a live entity. Its handle is stale from now on.
     #[inline]
     pub(crate) fn free(&mut self, entity: Entity) {
         let index = entity.index();
@@ -220,15 +220,15 @@ impl Entities {
             *slot = Slot { generation: (entity.generation() + 1) | EMPTY, word: self.free_head };
             self.free_head = index;
         } else {
-            // Wrapping would let an old handle name a new entity.
+            // If the generation wrapped, an old handle could refer to a new entity.
             *slot = Slot { generation: GENERATION_MAX | EMPTY, word: RETIRED };
         }
         self.live_count -= 1;
     }
 
-    /// Forgets all entities.
+    /// Frees the slots of all entities.
     pub(crate) fn clear(&mut self) {
-        // From the back, so that slots are used again from the front.
+        // From the back, so that slots are reused from the front.
         for index in (0..self.slots.len()).rev() {
             let index = u32::try_from(index).expect("slots are fewer than 2^32");
             if let Some(entity) = self.at(index) {
@@ -237,30 +237,30 @@ impl Entities {
         }
     }
 
-    /// Where this entity is, if it is alive.
+    /// Returns the place of this entity, if it is alive.
     #[inline]
     pub(crate) fn get(&self, entity: Entity) -> Option<Place> {
         self.places().get(entity)
     }
 
-    /// The table, to be looked into often.
+    /// Returns the table for repeated lookups.
     #[inline]
     pub(crate) fn places(&self) -> Places<'_> {
         Places(&self.slots)
     }
 
-    /// The entity that lives in the slot with this index, if there is one.
+    /// Returns the live entity with this index, if any.
     pub(crate) fn at(&self, index: u32) -> Option<Entity> {
         self.places().at(index)
     }
 
-    /// Where this entity is, spelt out, if it is alive.
+    /// Returns the resolved location of this entity, if it is alive.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity, directory: &Directory) -> Option<Location> {
         self.get(entity).map(|place| Location::resolve(place, directory))
     }
 
-    /// Writes down where a live entity has gone.
+    /// Records the new place of a live entity.
     #[inline]
     pub(crate) fn set_place(&mut self, entity: Entity, place: Place) {
         let slot = &mut self.slots[entity.index() as usize];
@@ -268,19 +268,19 @@ impl Entities {
         slot.word = place.to_bits();
     }
 
-    /// Writes down where live entities have gone that lie one after the other now.
+    /// Records the new places of live entities, which now lie one after the other.
     pub(crate) fn set_places(&mut self, entities: &[Entity], first: Place) {
         for (offset, &entity) in (0..).zip(entities) {
             self.set_place(entity, first.after(offset));
         }
     }
 
-    /// The generation of each slot: of the entity that is there, or will be next, or was the last.
+    /// Returns the generation of each slot: of its entity, of its next one, or of its last one.
     pub(crate) fn generations(&self) -> impl ExactSizeIterator<Item = u32> + '_ {
         self.slots.iter().map(|slot| slot.generation & GENERATION_MAX)
     }
 
-    /// The free slots, in the order in which they will be used.
+    /// Returns the free slots, in the order in which they will be used.
     pub(crate) fn free_list(&self) -> impl Iterator<Item = u32> + '_ {
         let mut next = self.free_head;
         core::iter::from_fn(move || {
@@ -290,9 +290,8 @@ impl Entities {
         })
     }
 
-    /// A table with these slots, without a live entity: those on the free list are free, and
-    /// into the others entities are to [`move_in`](Self::move_in). `None` where no table is like
-    /// that.
+    /// Creates a table with these slots and without live entities. Slots on the free list are free, and
+    /// the others are for [`move_in`](Self::move_in). Returns `None` if no table can be like that.
     pub(crate) fn vacant(
         generations: impl ExactSizeIterator<Item = u32>,
         free: impl Iterator<Item = u32>,
@@ -308,7 +307,7 @@ impl Entities {
         let mut last: Option<u32> = None;
         for index in free {
             let slot = entities.slots.get_mut(index as usize)?;
-            // Otherwise it is on the list already.
+            // Otherwise the slot is on the list already.
             (slot.word == RETIRED).then_some(())?;
             slot.word = LIST_END;
             match last.replace(index) {
@@ -319,7 +318,8 @@ impl Entities {
         Some(entities)
     }
 
-    /// Lets an entity live in its slot of a [`vacant`](Self::vacant) table; whether it could.
+    /// Makes an entity live in its slot of a [`vacant`](Self::vacant) table, and returns whether that was
+    /// possible.
     pub(crate) fn move_in(&mut self, entity: Entity, place: Place) -> bool {
         let slot = self.slots.get_mut(entity.index() as usize);
         let vacant = Slot { generation: entity.generation() | EMPTY, word: RETIRED };
@@ -333,24 +333,24 @@ impl Entities {
         }
     }
 
-    /// Whether every slot without a live entity is on the free list, or has had all generations.
+    /// Whether every slot without a live entity is on the free list, or has used all its generations.
     pub(crate) fn is_complete(&self) -> bool {
         let exhausted = GENERATION_MAX | EMPTY;
         let is_vacant = |slot: &Slot| slot.generation & EMPTY != 0 && slot.word == RETIRED;
         self.slots.iter().all(|slot| !is_vacant(slot) || slot.generation == exhausted)
     }
 
-    /// Gives back memory that no slot needs.
+    /// Frees memory that no slot needs.
     pub(crate) fn shrink(&mut self) {
         self.slots.shrink_to_fit();
     }
 
-    /// What the table takes.
+    /// Returns the size of the table in bytes.
     pub(crate) fn table_bytes(&self) -> usize {
         self.slots.capacity() * size_of::<Slot>()
     }
 
-    /// Whether the free list, the slots and the count agree; part of I-1.
+    /// Checks that the free list, the slots and the count agree; part of I-1.
     pub(crate) fn check(&self) -> Result<(), &'static str> {
         let live = self.slots.iter().filter(|slot| slot.generation & EMPTY == 0).count();
         if live != self.live_count {
@@ -383,7 +383,7 @@ impl Slot {
         Self { generation: entity.generation(), word: place.to_bits() }
     }
 
-    /// The generation of the next entity that will be in this free slot.
+    /// The generation of the next entity in this free slot.
     #[inline]
     fn next_generation(self) -> NonZeroU32 {
         NonZeroU32::new(self.generation & GENERATION_MAX).expect("a generation is never zero")

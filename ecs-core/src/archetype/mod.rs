@@ -1,8 +1,8 @@
-//! Archetypes: all entities that have the same set of components, and their rows; and which component
-//! set leads to which.
+//! Archetypes: the entities that have the same set of components, with their rows; and the map from
+//! component sets to archetypes.
 //!
-//! An archetype is not a table of a database (its rows have no order that means anything) and not
-//! a class (an entity changes its archetype whenever a component comes or goes).
+//! An archetype is not a database table (the order of its rows has no meaning) and not a class (an entity
+//! changes its archetype whenever a component is added or removed).
 
 mod rows;
 
@@ -18,27 +18,27 @@ use crate::entity::Entity;
 use crate::hash::BuildFibonacci;
 use crate::storage::{BlockPool, ChangeWindow, Chunks, EnabledBit, RowAddress, RowPlan};
 
-/// Component ids in increasing order, each once.
+/// A set of component ids, in increasing order.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Hash)]
 pub struct ComponentSet(Box<[ComponentId]>);
 
 impl ComponentSet {
-    /// The set of these ids, which may come in any order and more than once.
+    /// Creates the set of these ids, which may be in any order and repeated.
     pub(crate) fn new(mut ids: Vec<ComponentId>) -> Self {
         ids.sort_unstable();
         ids.dedup();
         Self(ids.into_boxed_slice())
     }
 
-    /// The ids in increasing order.
+    /// Returns the ids in increasing order.
     #[must_use]
     pub fn ids(&self) -> &[ComponentId] {
         &self.0
     }
 
-    /// The place of this id in the order, if it is in the set.
+    /// Returns the position of this id in the order, if it is in the set.
     pub(crate) fn position(&self, id: ComponentId) -> Option<usize> {
-        // The usual set has a handful of members, where a scan beats the binary search.
+        // Most sets have few members, for which a scan is faster than a binary search.
         if self.0.len() <= 8 {
             self.0.iter().position(|&mine| mine == id)
         } else {
@@ -52,26 +52,26 @@ impl ComponentSet {
         self.position(id).is_some()
     }
 
-    /// This set and these ids.
+    /// Returns the union of this set and these ids.
     pub(crate) fn with(&self, added: &[ComponentId]) -> Self {
         Self::new(self.0.iter().chain(added).copied().collect())
     }
 
-    /// This set less these ids.
+    /// Returns this set without these ids.
     pub(crate) fn without(&self, removed: &[ComponentId]) -> Self {
         Self(self.0.iter().copied().filter(|id| !removed.contains(id)).collect())
     }
 }
 
-/// The place of an archetype in its world's list. Ids are given in order of first use.
+/// The index of an archetype in its world's list. Ids are assigned in order of first use.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ArchetypeId(pub(crate) u32);
 
 impl ArchetypeId {
-    /// The archetype without components, which each world has.
+    /// The archetype without components, which every world has.
     pub(crate) const EMPTY: Self = Self(0);
 
-    /// The number itself.
+    /// Returns the index.
     #[must_use]
     pub const fn index(self) -> usize {
         self.0 as usize
@@ -80,8 +80,7 @@ impl ArchetypeId {
 
 /// The entities that have one particular set of components.
 ///
-/// To be looked at: what is in it, and how full its chunks are. Everything else goes through the
-/// world.
+/// It is read-only: its contents, and how full its chunks are. Everything else goes through the world.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -100,20 +99,20 @@ impl ArchetypeId {
 /// }
 /// assert_eq!(listed, imps);
 /// ```
-// The chunks begin a cache line, see there.
+// The chunks begin a cache line; see their type.
 #[repr(C, align(64))]
 #[derive(Debug)]
 pub struct Archetype {
     pub(crate) chunks: Chunks,
     pub(crate) id: ArchetypeId,
-    /// What there is to do beside moving rows.
+    /// Flags for the work beside moving rows.
     pub(crate) flags: ArchetypeFlags,
     pub(crate) components: ComponentSet,
-    /// In the order of `components`.
+    /// The columns, in the order of `components`.
     pub(crate) columns: Box<[Column]>,
-    /// The components that keep it out of queries that do not name them.
+    /// The components that hide it from queries that do not name them.
     pub(crate) hidden_by: Box<[ComponentId]>,
-    /// What happens to a row whose entity ends.
+    /// The plan for a row whose entity is removed.
     pub(crate) ending: RowPlan,
 }
 
@@ -121,14 +120,14 @@ pub struct Archetype {
 #[derive(Clone, Debug)]
 pub(crate) struct Column {
     pub(crate) info: ComponentInfo,
-    /// Which of the archetype's enabled bits are this component's.
+    /// The index of this component among the archetype's enabled bits.
     pub(crate) enable_slot: Option<usize>,
-    /// Which of the archetype's versions of rows are this component's.
+    /// The index of this component among the archetype's row versions.
     pub(crate) track_slot: Option<usize>,
 }
 
 impl Column {
-    /// Sees to it that its values are of this type (I-9).
+    /// Checks that the values of the column are of this type (I-9).
     ///
     /// # Panics
     /// Panics if they are not.
@@ -137,7 +136,7 @@ impl Column {
         assert!(self.info.type_id() == Some(TypeId::of::<T>()), "the column is of another type");
     }
 
-    /// The size of its values, and how they are dropped.
+    /// Returns the size of its values, and the function that drops them.
     pub(crate) fn size_and_drop(&self) -> (usize, Option<DropFn>) {
         (self.info.layout.size(), self.info.erased.drop)
     }
@@ -181,37 +180,37 @@ impl Archetype {
         }
     }
 
-    /// Its place in the world's list.
+    /// Returns its index in the world's list.
     #[must_use]
     pub const fn id(&self) -> ArchetypeId {
         self.id
     }
 
-    /// The components that its entities have.
+    /// Returns the components that its entities have.
     #[must_use]
     pub const fn components(&self) -> &ComponentSet {
         &self.components
     }
 
-    /// How many entities are in it.
+    /// Returns the number of its entities.
     #[must_use]
     pub fn len(&self) -> usize {
         self.chunks.row_count()
     }
 
-    /// Whether no entity is in it at the moment.
+    /// Whether it has no entities.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.len() == 0
     }
 
-    /// How many chunks hold its entities.
+    /// Returns the number of chunks that hold its entities.
     #[must_use]
     pub fn chunk_count(&self) -> usize {
         self.chunks.used_count()
     }
 
-    /// How many rows the chunk at this place has, and how many it could have.
+    /// Returns the number of rows of this chunk, and its capacity.
     ///
     /// # Panics
     /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).
@@ -221,13 +220,13 @@ impl Archetype {
         (self.chunks.len(chunk), self.chunks.capacity(chunk))
     }
 
-    /// The memory that its chunks take, in bytes.
+    /// Returns the memory that its chunks take, in bytes.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.chunks.block_bytes()
     }
 
-    /// The entities of one chunk, in row order.
+    /// Returns the entities of one chunk, in row order.
     ///
     /// # Panics
     /// Panics if `chunk` is not below [`chunk_count`](Self::chunk_count).
@@ -237,18 +236,18 @@ impl Archetype {
         self.chunks.entities(chunk)
     }
 
-    /// The entities of all chunks.
+    /// Iterates over the entities of all chunks.
     pub(crate) fn all_entities(&self) -> impl Iterator<Item = Entity> + '_ {
         (0..self.chunk_count()).flat_map(|chunk| self.entities(chunk).iter().copied())
     }
 
-    /// The enabled bit of a component of a row; `None` where it cannot be switched.
+    /// Returns the enabled bit of a component of a row, or `None` if the component is not enableable.
     pub(crate) fn enabled_bit(&self, at: RowAddress, column: usize) -> Option<EnabledBit<'_>> {
         let slot = self.columns[column].enable_slot?;
         Some(self.chunks.marks(at.chunk).bits(slot).bit(at.row))
     }
 
-    /// Stamps a value that is handed out to be written, or was replaced.
+    /// Stamps a value that is handed out for writing, or was replaced.
     #[inline]
     pub(crate) fn mark_changed(&self, address: RowAddress, column: usize, window: ChangeWindow) {
         self.chunks.stamps(address.chunk, column).mark(window.version);
@@ -258,14 +257,14 @@ impl Archetype {
         }
     }
 
-    /// The column of this component.
+    /// Returns the column of this component.
     #[inline]
     pub(crate) fn column_of(&self, component: ComponentId) -> Option<usize> {
         self.components.position(component)
     }
 }
 
-/// The archetypes in order of first use, and the way from a component set to its archetype.
+/// The archetypes in order of first use, and the map from a component set to its archetype.
 #[derive(Debug)]
 pub(crate) struct Archetypes {
     list: Vec<Archetype>,
@@ -273,14 +272,14 @@ pub(crate) struct Archetypes {
 }
 
 impl Archetypes {
-    /// The archetype of entities without components, and no other.
+    /// Creates a list with only the archetype of entities without components.
     pub(crate) fn new(registry: &Registry) -> Self {
         let mut archetypes = Self { list: Vec::new(), by_set: hashbrown::HashMap::default() };
         archetypes.obtain(ComponentSet::default(), registry);
         archetypes
     }
 
-    /// The archetype of this set, made where there was none.
+    /// Returns the archetype of this set, which is created if it does not exist.
     pub(crate) fn obtain(&mut self, set: ComponentSet, registry: &Registry) -> ArchetypeId {
         if let Some(&id) = self.by_set.get(&set) {
             return id;
@@ -291,8 +290,8 @@ impl Archetypes {
         id
     }
 
-    /// Removes the archetypes without entities, but for the first; returns how many these were. The
-    /// others move up.
+    /// Removes the archetypes without entities, except the first, and returns their number. The others
+    /// move up.
     pub(crate) fn collect(&mut self, pool: &mut BlockPool) -> usize {
         let before = self.list.len();
         self.list.retain_mut(|archetype| {
@@ -305,7 +304,7 @@ impl Archetypes {
         });
         let gone = before - self.list.len();
         if gone == 0 {
-            // No archetype has moved, and plans need not look again.
+            // No archetype has moved, so plans stay valid.
             return 0;
         }
         self.by_set.clear();
@@ -317,7 +316,7 @@ impl Archetypes {
         gone
     }
 
-    /// Gives back memory that no archetype needs.
+    /// Frees memory that no archetype needs.
     pub(crate) fn shrink(&mut self) {
         self.list.shrink_to_fit();
         self.by_set.shrink_to_fit();
@@ -341,7 +340,7 @@ impl Archetypes {
         &mut self.list[id.index()]
     }
 
-    /// Two different archetypes at once.
+    /// Returns two different archetypes at once.
     #[inline]
     pub(crate) fn get_two(
         &mut self,

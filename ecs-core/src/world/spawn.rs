@@ -1,4 +1,4 @@
-//! Entities come and go.
+//! Creating and despawning entities.
 
 use alloc::vec::Vec;
 
@@ -11,12 +11,13 @@ use crate::error::NoSuchEntity;
 use crate::storage::Chunks;
 use crate::user_code::{expected_of, finish};
 
-/// Entities: they come and go.
+/// Entities: creating and despawning them.
 impl World {
-    /// A new entity with these components: one, a tuple of up to twelve, which may nest, or a struct
-    /// that derives [`Bundle`]. `()` is an entity without any.
+    /// Creates an entity with the components of `bundle` and returns its handle. A bundle is a component,
+    /// a tuple of up to twelve bundles, or a struct that derives [`Bundle`]. `()` creates an entity
+    /// without components.
     ///
-    /// It is gone already where an [observer](crate::Hooks::observe) despawned it.
+    /// The entity is already gone if an [observer](crate::Hooks::observe) despawned it.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -38,7 +39,7 @@ impl World {
         self.spawn_parts(None, parts)
     }
 
-    /// Lets an entity live with a bundle: this one, whose handle is reserved, or else the next.
+    /// Creates an entity with a bundle: the given one, whose handle is reserved, or else a new one.
     #[inline(always)]
     pub(crate) fn spawn_parts<P: Parts>(&mut self, reserved: Option<Entity>, bundle: P) -> Entity {
         let (entity, flags) = self.moves().spawn(reserved, bundle);
@@ -48,13 +49,13 @@ impl World {
         entity
     }
 
-    /// New entities, one for each bundle that the iterator gives.
+    /// Creates one entity for each bundle that the iterator yields, and returns their handles.
     ///
-    /// Should the iterator panic, the entities before it are there.
+    /// If the iterator panics, the entities before it exist.
     ///
     /// # Panics
-    /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]);
-    /// the entities before that are there.
+    /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]). The
+    /// entities before that exist.
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
         let expected = expected_of(&bundles);
@@ -73,19 +74,19 @@ impl World {
         spawned
     }
 
-    /// Takes an entity out of the world and drops its components.
+    /// Removes an entity from the world and drops its components.
     ///
-    /// Those who depend on it go first: its children, and all [sources](crate::Relation) of it whose
-    /// relation says so, whatever the depth; the last of them first, and none before its own
-    /// dependants. Where it has [cleanup components](crate::Component::CLEANUP), it stays in the world as
-    /// [`Despawned`](crate::Despawned) until they are removed.
+    /// Its dependants are despawned first, at any depth: its children, and all of its
+    /// [sources](crate::Relation) whose relation says so. The last of them goes first, and none before
+    /// its own dependants. An entity with [cleanup components](crate::Component::CLEANUP) stays in the
+    /// world as [`Despawned`](crate::Despawned) until they are removed.
     ///
-    /// Should a drop panic, the entity is gone all the same and everything else is in order. Should
-    /// that be in one of its dependants, those that were to go after it are still there.
+    /// If a drop panics, the entity is gone nevertheless, and the world is consistent. If the drop is
+    /// that of a dependant, the entities that were to be despawned after it still exist.
     ///
     /// # Errors
-    /// Returns an error if the entity is not in the world, or was despawned and is only there to be
-    /// cleaned up.
+    /// Returns [`NoSuchEntity`] if the entity is not in the world, or is already despawned and only
+    /// awaits cleanup.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         if row.flags().any(ArchetypeFlags::MORE_THAN_A_ROW) {
@@ -95,13 +96,13 @@ impl World {
         Ok(())
     }
 
-    /// Takes all entities out of the world and drops their components. Resources stay.
+    /// Removes all entities from the world and drops their components. Resources stay.
     ///
-    /// Those that [observers](crate::Hooks::observe) have to be told of go first, one by one; should an
-    /// observer panic, the others are still there.
+    /// Entities that trigger [observers](crate::Hooks::observe) are removed first, one by one. If an
+    /// observer panics, the others still exist.
     ///
     /// # Panics
-    /// Panics if observers keep spawning entities that have to be told of.
+    /// Panics if observers keep spawning entities that trigger observers.
     pub fn clear(&mut self) {
         self.despawn_observed();
         self.next_version();
