@@ -8,8 +8,7 @@ use crate::mask::{RowMask, Rows};
 use crate::sync::{Ordering, ProtocolU64};
 
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
-    /// The chunks as units of work for several threads. The scratch keeps its memory for the
-    /// next time.
+    /// Returns the chunks as units of work for several threads. `scratch` keeps its memory for reuse.
     pub fn parallel<'a>(
         &'a mut self,
         scratch: &'a mut ParallelScratch,
@@ -32,16 +31,16 @@ struct Unit {
     index: usize,
     chunk: usize,
     ordinal: usize,
-    /// How many batches there are in the units before.
+    /// The number of batches in the units before this one.
     first_batch: usize,
-    /// Where its mask is among the words, if not all rows are visited.
+    /// The start of its mask in the words, if not all rows are visited.
     mask: Option<usize>,
 }
 
 /// Rows of a batch. Those who stamp or switch rows of different batches share no word.
 const BATCH_ROWS: usize = 64;
 
-/// Memory for cutting a query into chunks, kept from one time to the next.
+/// Reusable memory for splitting a query into chunks.
 #[derive(Debug, Default)]
 pub struct ParallelScratch {
     units: Vec<Unit>,
@@ -57,13 +56,13 @@ pub struct ParallelScratch {
 pub(crate) struct Taken(Vec<ProtocolU64>);
 
 impl Taken {
-    /// Begins with this many batches, none of them taken.
+    /// Resets to `count` batches, none of them taken.
     pub(crate) fn prepare(&mut self, count: usize) {
         self.0.clear();
         self.0.extend((0..count.div_ceil(64)).map(|_| ProtocolU64::new(0)));
     }
 
-    /// Sets the bits of some batches; whether none of them was set before.
+    /// Sets the bits of some batches. Returns whether none of them was set before.
     #[inline]
     pub(crate) fn take(&self, batches: Range<usize>) -> bool {
         let (mut start, mut is_first) = (batches.start, true);
@@ -142,20 +141,20 @@ pub struct ParallelChunks<'w, Q: QueryData, F: QueryFilter = ()> {
 debug_fields!([Q: QueryData, F: QueryFilter] ParallelChunks<'_, Q, F>:; len = |it| it.len());
 
 impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
-    /// How many chunks there are.
+    /// Returns the number of chunks.
     #[must_use]
     pub fn len(&self) -> usize {
         self.scratch.units.len()
     }
 
-    /// Whether there is nothing to do.
+    /// Returns whether there are no chunks to visit.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. `None` where it, or a batch of it, has been taken before; what was left of
-    /// it counts as taken then.
+    /// Takes the chunk at this index. Returns `None` if it, or a batch of it, has been taken before; the
+    /// rest of it then counts as taken too.
     ///
     /// # Panics
     /// Panics if `index` is not below [`len`](Self::len).
@@ -169,7 +168,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         )
     }
 
-    /// How many batches there are: the rows of each chunk in parts of up to 64, in their order.
+    /// Returns the number of batches. A batch is up to 64 consecutive rows of one chunk.
     #[must_use]
     pub fn batch_count(&self) -> usize {
         self.scratch.batch_count
@@ -182,7 +181,7 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
     /// Unlike whole chunks, batches let several threads share few rows of which each takes long.
     ///
     /// # Panics
-    /// Panics if there are not as many as [`batch_count`](Self::batch_count) says.
+    /// Panics if `batches` ends above [`batch_count`](Self::batch_count).
     pub fn take_batches<'a>(
         &'a self,
         batches: Range<usize>,
