@@ -1,5 +1,5 @@
-//! The row of one entity that leaves its archetype, for another one or for good, with a bundle that
-//! it is given or that is taken from it.
+//! Moving the row of one entity out of its archetype, to another or out of the world, with a bundle that
+//! is inserted or removed.
 #![expect(
     unsafe_code,
     reason = "moves rows between archetypes, and bundles into them and out of them"
@@ -20,8 +20,8 @@ use crate::storage::{
     BlockPool, ChangeWindow, Chunks, DropFn, Place, RowAddress, RowPlan, TakenRows,
 };
 
-/// What rows have left behind that were taken out: values of the columns that are listed, which are
-/// dropped with this. All books are in order meanwhile.
+/// The values left behind by rows that were taken out, in the listed columns. Dropping this drops them.
+/// All bookkeeping is consistent meanwhile.
 #[must_use]
 pub(crate) struct LeftBehind<'w> {
     chunks: &'w Chunks,
@@ -31,11 +31,11 @@ pub(crate) struct LeftBehind<'w> {
 }
 
 impl<'w> LeftBehind<'w> {
-    /// Writes the places of those that have moved into the entity table first.
+    /// Records the places of the rows that have moved in the entity table.
     ///
     /// # Safety
-    /// `taken` is what became of `count` rows from `from` on, which is at `place`, by a plan with these
-    /// drops, and the archetype was not touched since.
+    /// `taken` is the result for `count` rows from `from` on, which is at `place`, of a plan with these
+    /// drops. The archetype was not accessed since.
     #[inline(always)]
     pub(super) unsafe fn new(
         chunks: &'w Chunks,
@@ -53,7 +53,7 @@ impl<'w> LeftBehind<'w> {
         Self { chunks, first: taken.vacated, count, drops }
     }
 
-    /// The caller has taken the values.
+    /// Forgets the values, which the caller has taken.
     #[inline]
     pub(crate) fn forget(self) {
         core::mem::forget(self);
@@ -64,15 +64,15 @@ impl Drop for LeftBehind<'_> {
     #[inline]
     fn drop(&mut self) {
         if !self.drops.is_empty() {
-            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), lie behind
-            // the last row (`new`), where they are unowned; the chunks are borrowed since.
+            // SAFETY: these values, initialised (I-2) and of their columns' types (I-9), lie behind the
+            // last row (`new`), where they are unowned; the chunks have been borrowed since.
             unsafe { self.chunks.drop_rows(self.first, self.count, self.drops) };
         }
     }
 }
 
-/// One entity that goes to another archetype: the row there is reserved, and is written before the
-/// move is [finished](Self::finish).
+/// The move of one entity to another archetype. The row there is reserved, and is written before the move
+/// is [finished](Self::finish).
 struct RowMove<'w> {
     entities: &'w mut Entities,
     blocks: &'w mut BlockPool,
@@ -89,10 +89,10 @@ impl<'w> RowMove<'w> {
     /// Reserves the row.
     ///
     /// # Panics
-    /// Panics if the target is where the entity is.
+    /// Panics if the target is the archetype of the entity.
     ///
     /// # Safety
-    /// The entity is in the row that it is said to be in (I-1).
+    /// The entity is in the row given for it (I-1).
     #[inline(always)]
     unsafe fn new(
         archetypes: &'w mut Archetypes,
@@ -117,11 +117,11 @@ impl<'w> RowMove<'w> {
         let Self { entities, blocks, version, entity, source, target, to, .. } = self;
         let Location { address: from, place, .. } = self.from;
         let arrival = (&mut target.chunks, to);
-        // SAFETY: the row of an entity (I-1) and one that was reserved, of two archetypes (`new`); the
-        // caller vouches for the plan between them and for what it does not move (I-2, I-6).
+        // SAFETY: the row of an entity (I-1) and a reserved row, of two archetypes (`new`); the caller
+        // guarantees the plan between them, and what it does not move (I-2, I-6).
         let taken = unsafe { source.chunks.move_row(blocks, from, arrival, plan, version) };
         entities.set_place(entity, target.chunks.place(to));
-        // SAFETY: this row was taken just now, by this plan.
+        // SAFETY: this row was just taken, by this plan.
         let left = unsafe {
             LeftBehind::new(&source.chunks, &plan.drops, entities, (from, place, 1), &taken)
         };
@@ -129,7 +129,7 @@ impl<'w> RowMove<'w> {
     }
 }
 
-/// An entity that is alive, in a world that was borrowed when its row was looked up (I-1).
+/// A live entity, in a world that was borrowed when its row was looked up (I-1).
 pub(crate) struct LivingRow<'w> {
     context: MoveContext<'w>,
     entity: Entity,
@@ -137,13 +137,13 @@ pub(crate) struct LivingRow<'w> {
 }
 
 impl<'w> LivingRow<'w> {
-    /// Where the entity is.
+    /// Returns the archetype of the entity.
     #[inline]
     pub(crate) fn archetype(&self) -> &Archetype {
         self.context.archetypes.get(self.from.archetype)
     }
 
-    /// What there is to do beside moving the row.
+    /// Returns the flags for the work beside moving the row.
     #[inline]
     pub(crate) fn flags(&self) -> ArchetypeFlags {
         self.archetype().flags
@@ -157,8 +157,8 @@ impl<'w> LivingRow<'w> {
         bundles.transition::<P>(change, from, registry, archetypes).is_some()
     }
 
-    /// Gives a bundle to the entity, and drops what it replaces. Returns the flags of the archetype that
-    /// the entity is in then.
+    /// Adds a bundle to the entity, and drops what it replaces. Returns the flags of the archetype that
+    /// the entity is in afterwards.
     #[inline(always)]
     pub(crate) fn insert<P: Parts>(self, bundle: P) -> ArchetypeFlags {
         let Self { context, entity, from } = self;
@@ -189,8 +189,8 @@ impl<'w> LivingRow<'w> {
         target.flags
     }
 
-    /// Takes a bundle from the entity. Returns it, and the flags of the archetype that the entity is in
-    /// then.
+    /// Removes a bundle from the entity. Returns it, and the flags of the archetype that the entity is in
+    /// afterwards.
     ///
     /// # Errors
     /// Returns the first component that the entity lacks.
@@ -213,9 +213,8 @@ impl<'w> LivingRow<'w> {
         let chunks = &moving.source.chunks;
         let start = |k: usize| chunks.column(from.address.chunk, removal.columns[k]);
         let removed = with_starts::<P, _>(start, |starts| {
-            // SAFETY: the columns are those of the bundle's components in the source of its removal
-            // (I-6, I-9); the row is a live entity's (I-1), and what it leaves behind is forgotten
-            // below.
+            // SAFETY: the columns are those of the bundle's components in the source of its removal (I-6,
+            // I-9); the row is a live entity's (I-1), and what it leaves behind is forgotten below.
             unsafe { P::read(starts, from.address.row) }
         });
         // SAFETY: the removal begins at the archetype where the entity is (I-6), and adds no component.
@@ -227,7 +226,7 @@ impl<'w> LivingRow<'w> {
     /// Begins a move, unless the entity lacks what is removed.
     ///
     /// # Panics
-    /// Panics if it leads to where the entity is.
+    /// Panics if it leads to the archetype of the entity.
     #[inline(always)]
     fn along(self, change: Change, ids: &[ComponentId]) -> Option<(RowMove<'w>, &'w Transition)> {
         let Self { context, entity, from } = self;
@@ -240,17 +239,17 @@ impl<'w> LivingRow<'w> {
         Some((moving, transition))
     }
 
-    /// A change that has no value to write, unless the entity lacks what is removed; returns what is
-    /// to be dropped.
+    /// Makes a change without a value to write, unless the entity lacks what is removed, and returns the
+    /// values to be dropped.
     pub(crate) fn leave(self, change: Change, ids: &[ComponentId]) -> Option<LeftBehind<'w>> {
         let (moving, transition) = self.along(change, ids)?;
         transition.expect_no_gaps();
         // SAFETY: the transition begins at the archetype where the entity is (I-6). What it adds has no
-        // bytes to write, as was just seen.
+        // bytes to write, as was just checked.
         Some(unsafe { moving.finish(&transition.plan) }.0)
     }
 
-    /// Gives a component to an entity that does not have it; `put` writes the value.
+    /// Adds a component to an entity that does not have it; `put` writes the value.
     ///
     /// # Panics
     /// Panics if the entity has the component.
@@ -267,7 +266,7 @@ impl<'w> LivingRow<'w> {
         drop(unsafe { moving.finish(&insertion.plan) }.0);
     }
 
-    /// Takes the entity out of the world; returns what is to be dropped.
+    /// Removes the entity from the world, and returns the values to be dropped.
     #[inline(always)]
     pub(crate) fn despawn(mut self) -> LeftBehind<'w> {
         let version = self.context.next_version();
@@ -276,25 +275,25 @@ impl<'w> LivingRow<'w> {
         let Location { archetype, address: from, place } = from;
         let Archetype { chunks, ending, .. } = archetypes.get_mut(archetype);
         debug_assert_eq!(chunks.entities(from.chunk)[from.row], entity);
-        // SAFETY: it is the row of this entity (I-1); the plan is made of this archetype's columns
+        // SAFETY: it is the row of this entity (I-1); the plan is made from this archetype's columns
         // (I-6).
         let taken = unsafe { chunks.take_rows(blocks, (from, 1), ending, version) };
         entities.free(entity);
-        // SAFETY: this row was taken just now, by this plan.
+        // SAFETY: this row was just taken, by this plan.
         unsafe { LeftBehind::new(chunks, &ending.drops, entities, (from, place, 1), &taken) }
     }
 }
 
 impl<'w> MoveContext<'w> {
-    /// The row of this entity, if it is alive.
+    /// Returns the row of this entity, if it is alive.
     #[inline(always)]
     pub(crate) fn locate(self, entity: Entity) -> Option<LivingRow<'w>> {
         let from = self.entities.locate(entity, &self.blocks.directory)?;
         Some(LivingRow { context: self, entity, from })
     }
 
-    /// The rows of an archetype in which a bundle is replaced that they have all of; `None` if they have
-    /// not.
+    /// Returns the rows of an archetype in which a bundle is replaced, or `None` if they lack some of its
+    /// components.
     pub(crate) fn replaced<P: Parts>(mut self, from: ArchetypeId) -> Option<ReplacedRows<'w, P>> {
         let (version, newest_run) = (self.next_version(), self.newest_run);
         let window = ChangeWindow { version, newest_run, ..ChangeWindow::default() };
@@ -307,9 +306,9 @@ impl<'w> MoveContext<'w> {
 
 /// Rows of an archetype that have all components of a bundle, which are to be replaced.
 pub(crate) struct ReplacedRows<'w, P> {
-    /// Borrowed exclusively until then.
+    /// Borrowed exclusively while the components are replaced.
     archetype: &'w Archetype,
-    /// Of `P`, which leaves the rows where they are.
+    /// The insertion of `P`, which leaves the rows where they are.
     insertion: &'w Transition,
     window: ChangeWindow,
     bundle: PhantomData<fn(P)>,
@@ -321,12 +320,12 @@ impl<'w, P: Parts> ReplacedRows<'w, P> {
         Self { archetype, insertion, window, bundle: PhantomData }
     }
 
-    /// The archetype.
+    /// Returns the archetype.
     pub(crate) fn archetype(&self) -> &Archetype {
         self.archetype
     }
 
-    /// Puts a bundle in place of the components of a row.
+    /// Replaces the components of a row by those of a bundle.
     ///
     /// # Panics
     /// Panics if there is no such row.
@@ -344,7 +343,7 @@ impl<'w, P: Parts> ReplacedRows<'w, P> {
             // (I-2), in an archetype that is borrowed exclusively; it is given up here and written
             // again below, with no user code between.
             let old = unsafe { P::read(starts, row) };
-            // SAFETY: as above (I-6, I-9); `old` has what lay in the row.
+            // SAFETY: as above (I-6, I-9); `old` has the previous contents of the row.
             unsafe { bundle.write(starts, row) };
             old
         });

@@ -1,8 +1,8 @@
-//! Rows that leave: for another archetype, out of the world, or both ends at different times; and the plan
-//! by which they do, column by column.
+//! Moving rows out of an archetype: to another archetype, out of the world, or in two steps at different
+//! times; and the plan that says how, column by column.
 //!
-//! [`transfer`](Chunks::transfer) is the one place that lists what belongs to a row: its values and
-//! its entity, its enabled bits and its versions, and what the records of its columns say of it.
+//! [`transfer`](Chunks::transfer) is the only function that lists all that belongs to a row: its values
+//! and its entity, its enabled bits and its versions, and its entries in the records of its columns.
 #![expect(unsafe_code, reason = "copies and swaps the values of rows")]
 
 use alloc::vec::Vec;
@@ -12,50 +12,50 @@ use core::ptr::NonNull;
 use super::{BlockPool, ChunkMarks, Chunks, DropFn, RowAddress};
 use crate::entity::Entity;
 
-/// What happens to a row on its way from one archetype to another, or out of the world (I-6):
-/// worked out once, and then carried out by one pass over the columns of the source.
+/// The plan for a row that moves from one archetype to another, or out of the world (I-6). It is computed
+/// once, and carried out by one pass over the columns of the source.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct RowPlan {
-    /// One for each column of the source, in their order.
+    /// One step for each column of the source, in their order.
     pub(crate) steps: Vec<ColumnStep>,
     /// The columns of the target that its entities did not have before.
     pub(crate) fresh: Vec<usize>,
-    /// The enabled bits that go along: of the source, of the target.
+    /// The enabled bits that are copied: of the source, of the target.
     pub(crate) bit_moves: Vec<(usize, usize)>,
-    /// The versions of rows that go along, by their places among the tracked columns: of the
-    /// source, of the target, and whether the value is replaced.
+    /// The row versions that are copied, by their indices among the tracked columns: of the source, of
+    /// the target, and whether the value is replaced.
     pub(crate) version_moves: Vec<(usize, usize, bool)>,
-    /// The columns whose values are left to be dropped, and how.
+    /// The columns whose values remain to be dropped, and how.
     pub(crate) drops: Vec<(usize, DropFn)>,
-    /// Whether either archetype has enabled bits, or versions of rows.
+    /// Whether either archetype has enabled bits or row versions.
     pub(crate) has_marks: bool,
 }
 
-/// What happens to one column of a row that leaves.
+/// The step for one column of a row that leaves.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ColumnStep {
-    /// The column of the same component in the target, if it has one: when the component came to
-    /// its entity is known there as well.
+    /// The column of the same component in the target, if any. The version at which the component was
+    /// added is then kept there.
     pub(crate) target: Option<u32>,
     pub(crate) action: ColumnAction,
-    /// Of one value, in bytes.
+    /// The size of one value, in bytes.
     pub(crate) size: usize,
 }
 
-/// What becomes of a value whose row leaves.
+/// The action for a value whose row leaves.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum ColumnAction {
-    /// It goes along.
+    /// The value moves with the row.
     Move,
-    /// It is forgotten: there is nothing to drop.
+    /// The value is forgotten: there is nothing to drop.
     Forget,
-    /// It is left to be dropped.
+    /// The value remains, to be dropped.
     Drop,
 }
 
 impl RowPlan {
-    /// Enters the next column of the source: where its component is in the target, and whether the
-    /// value goes there.
+    /// Adds the step of the next column of the source: the column of its component in the target, and
+    /// whether the value moves there.
     pub(crate) fn push_column(
         &mut self,
         (size, drop): (usize, Option<DropFn>),
@@ -75,15 +75,14 @@ impl RowPlan {
     }
 }
 
-/// What became of the rows that were taken out.
+/// The result of taking rows out.
 #[derive(Debug)]
 pub(crate) struct TakenRows {
-    /// How many rows others moved into, the first of those that were taken out.
+    /// The number of rows that others moved into, which are the first of those taken out.
     pub(crate) filled: usize,
-    /// The entity of the first of these.
+    /// The entity that is now in the first of these rows.
     pub(crate) moved: Option<Entity>,
-    /// Where the values that are to be dropped lie now: beyond the last row, as many rows as were
-    /// taken out.
+    /// The place of the values to be dropped: behind the last row, as many rows as were taken out.
     pub(crate) vacated: RowAddress,
 }
 
@@ -92,22 +91,22 @@ pub(crate) struct TakenRows {
 struct Filler {
     /// The end of the last used chunk, with the rows that leave.
     end: RowAddress,
-    /// How many rows move: fewer than those that leave where these are among the last.
+    /// The number of rows that move: fewer than those that leave if these are among the last.
     count: usize,
 }
 
 impl Chunks {
-    /// Moves a row to the next row of another archetype and commits it there. The last row here
-    /// fills the hole.
+    /// Moves a row to the next row of another archetype and commits it there. The last row here fills the
+    /// hole.
     ///
-    /// All books but the entity table are in order when this returns. What is to be dropped lies
-    /// behind the last row, where the caller has to see to it; all other values that stay behind
-    /// are forgotten.
+    /// All bookkeeping except the entity table is consistent when this returns. Values to be dropped lie
+    /// behind the last row, where the caller has to drop them. All other values that stay behind are
+    /// forgotten.
     ///
     /// # Safety
-    /// `plan` is that of a transition from this archetype to the other one (I-6). `from` is a row
-    /// here (I-2). `to` came from [`reserve_row`](Self::reserve_row) of the other, with nothing
-    /// committed or taken since, and its columns that `plan` does not move to are initialised (I-2).
+    /// `plan` is that of a transition from this archetype to the other one (I-6). `from` is a row here
+    /// (I-2). `to` came from [`reserve_row`](Self::reserve_row) of the other archetype, with nothing
+    /// committed or taken since. Its columns that `plan` does not move to are initialised (I-2).
     #[inline(always)]
     pub(crate) unsafe fn move_row(
         &mut self,
@@ -118,18 +117,18 @@ impl Chunks {
         version: u64,
     ) -> TakenRows {
         let filler = self.filler(from, 1);
-        // SAFETY: the caller vouches for the plan (I-6) and for one row at either end (I-2).
+        // SAFETY: the caller guarantees the plan (I-6) and one row at either end (I-2).
         let moved =
             unsafe { self.transfer((from, 1), Some((other, to)), Some(filler), plan, version) };
         self.taken(pool, 1, filler, moved)
     }
 
-    /// Copies rows into the next rows of another archetype and commits them there. Here they are
-    /// counted still: they are holes, to be [taken out](Self::take_rows) later.
+    /// Copies rows into the next rows of another archetype and commits them there. Here they still count:
+    /// they are holes, to be [taken out](Self::take_rows) later.
     ///
     /// # Safety
-    /// As for [`move_row`](Self::move_row), for each of `count` rows that lie side by side in one
-    /// chunk. Afterwards the values that went along are forgotten here.
+    /// The requirements of [`move_row`](Self::move_row), for each of `count` adjacent rows in one chunk.
+    /// Afterwards the values that moved are forgotten here.
     pub(crate) unsafe fn copy_rows(
         &mut self,
         (from, count): (RowAddress, usize),
@@ -137,24 +136,24 @@ impl Chunks {
         plan: &RowPlan,
         version: u64,
     ) {
-        // SAFETY: the caller vouches for the plan (I-6) and for these rows at either end (I-2).
+        // SAFETY: the caller guarantees the plan (I-6) and these rows at either end (I-2).
         _ = unsafe { self.transfer((from, count), Some(arrival), None, plan, version) };
     }
 
-    /// How many rows [`take_rows`](Self::take_rows) can take out at once.
+    /// Returns how many rows [`take_rows`](Self::take_rows) can take out at once.
     #[inline]
     pub(crate) fn tail_len(&self) -> usize {
         self.used.checked_sub(1).map_or(0, |last| self.len(last))
     }
 
-    /// Takes out rows that lie side by side in one chunk, at least one and at most
-    /// [`tail_len`](Self::tail_len): the last rows move into their place.
+    /// Takes out adjacent rows in one chunk, at least one and at most [`tail_len`](Self::tail_len). The
+    /// last rows move into their place.
     ///
-    /// All books but the entity table are in order when this returns. What is to be dropped lies
-    /// behind the last row, where the caller has to see to it; all other values are forgotten.
+    /// All bookkeeping except the entity table is consistent when this returns. Values to be dropped lie
+    /// behind the last row, where the caller has to drop them. All other values are forgotten.
     ///
     /// # Safety
-    /// The rows are there (I-2), and `plan` has the steps of this archetype's columns (I-6).
+    /// The rows exist (I-2), and `plan` has the steps of this archetype's columns (I-6).
     #[inline(always)]
     pub(crate) unsafe fn take_rows(
         &mut self,
@@ -164,19 +163,19 @@ impl Chunks {
         version: u64,
     ) -> TakenRows {
         let filler = self.filler(from, count);
-        // SAFETY: the caller vouches for the rows (I-2) and the steps of the plan (I-6).
+        // SAFETY: the caller guarantees the rows (I-2) and the steps of the plan (I-6).
         let moved = unsafe { self.transfer((from, count), None, Some(filler), plan, version) };
         self.taken(pool, count, filler, moved)
     }
 
-    /// The rows that are to fill the place of these.
+    /// The rows that fill the place of these.
     #[inline(always)]
     fn filler(&self, from: RowAddress, count: usize) -> Filler {
         let chunk = self.used - 1;
         let end = RowAddress { chunk, row: self.len(chunk) };
         debug_assert!(count > 0 && count <= end.row, "the rows exist");
         debug_assert!(from.row + count <= self.len(from.chunk), "the rows exist");
-        // Rows of the last chunk that leave may be followed by fewer. One is by one or by none.
+        // Fewer rows of the last chunk may follow than leave. One row is followed by one or by none.
         let count = if from.chunk == chunk && count == 1 {
             usize::from(from.row + 1 != end.row)
         } else if from.chunk == chunk {
@@ -187,7 +186,7 @@ impl Chunks {
         Filler { end, count }
     }
 
-    /// What has become of rows that have left.
+    /// The result for rows that have left.
     #[inline]
     fn taken(
         &mut self,
@@ -203,14 +202,14 @@ impl Chunks {
         TakenRows { filled, moved, vacated: RowAddress { row: end.row - count, ..end } }
     }
 
-    /// One pass over the columns of `count` rows that lie side by side: to the rows of another
-    /// archetype from `to` on, if they go along, where they are committed; and out of this one, if
-    /// there is a filler. Returns the entity of the first row that fills a place.
+    /// Passes once over the columns of `count` adjacent rows. If they move, it copies them to the rows of
+    /// another archetype from `to` on, and commits them there. If there is a filler, it takes them out of
+    /// this archetype. Returns the entity of the first row that fills a place.
     ///
     /// # Safety
-    /// As for [`move_row`](Self::move_row), [`copy_rows`](Self::copy_rows) and
-    /// [`take_rows`](Self::take_rows), of which this is the common part; the filler is that of
-    /// these rows.
+    /// The requirements of [`move_row`](Self::move_row), [`copy_rows`](Self::copy_rows) and
+    /// [`take_rows`](Self::take_rows), of which this is the common part. The filler is that of these
+    /// rows.
     #[inline(always)]
     unsafe fn transfer(
         &mut self,
@@ -234,17 +233,17 @@ impl Chunks {
         for ((&ColumnStep { target, action, size }, mine), tail) in
             plan.steps.iter().zip(mine).zip(tails)
         {
-            // SAFETY: the row is there: it is inside the column (I-3), whose values have this size
+            // SAFETY: the row exists, so it is inside the column (I-3), whose values have this size
             // (I-6).
             let hole = unsafe { mine.start().add(from.row * size) };
             if let Some(((theirs, row), target)) = theirs.zip(target) {
                 let record = &theirs[target as usize];
                 record.arrive(version, mine.stamps().added());
                 if action == ColumnAction::Move {
-                    // SAFETY: there is room for the row: it is inside the column (I-3), whose values
+                    // SAFETY: there is room for the row, so it is inside the column (I-3), whose values
                     // are of the same type (I-6).
                     let room = unsafe { record.start().add(row * size) };
-                    // SAFETY: so many rows inside columns (I-3) of values of this size (I-6), in
+                    // SAFETY: this many rows are inside columns (I-3) of values of this size (I-6), in
                     // blocks of two archetypes.
                     unsafe { copy(hole, room, size * count) };
                 }
@@ -253,16 +252,16 @@ impl Chunks {
                 mine.leave(tail, version);
                 if filled > 0 {
                     let size_of_all = if count == 1 { size } else { size * filled };
-                    // SAFETY: the last rows are there (I-2), in the same column, whose values have
-                    // this size (I-6).
+                    // SAFETY: the last rows exist (I-2), in the same column, whose values have this size
+                    // (I-6).
                     let last = unsafe { tail.start().add((end.row - filled) * size) };
                     if action == ColumnAction::Drop {
                         let (hole, last) = (hole.as_ptr(), last.as_ptr());
-                        // SAFETY: two runs of rows of one column (I-3, I-6), both there (I-2), that
+                        // SAFETY: two runs of rows of one column (I-3, I-6), both existing (I-2), which
                         // do not overlap: the last rows are behind those that leave.
                         unsafe { core::ptr::swap_nonoverlapping(hole, last, size_of_all) };
                     } else {
-                        // SAFETY: as above; what lay in the hole is forgotten.
+                        // SAFETY: as above; the previous contents of the hole are forgotten.
                         unsafe { copy(last, hole, size_of_all) };
                     }
                 }
@@ -278,11 +277,11 @@ impl Chunks {
         let hole = self.entity_row(from);
         if let Some((other, to)) = arrival {
             let room = other.entity_row(to);
-            // SAFETY: so many rows of two archetypes, the ones there (I-2), the others free: all are
-            // inside the entity columns (I-3).
+            // SAFETY: this many rows of two archetypes, of which the first exist (I-2) and the second are
+            // free. All are inside the entity columns (I-3).
             unsafe { room.copy_from_nonoverlapping(hole, count) };
-            // All of their columns are initialised now (I-2): those that the plan moves to (I-6) by
-            // the copies above, the others by the caller.
+            // All of their columns are initialised now (I-2): those that the plan moves to (I-6) by the
+            // copies above, the others by the caller.
             other.heads[to.chunk].set_len(to.row + count);
             other.row_count += count;
         }
@@ -293,11 +292,11 @@ impl Chunks {
             return None;
         }
         let last = self.entity_row(RowAddress { row: end.row - filled, ..end });
-        // SAFETY: the last rows were there until now (I-2).
+        // SAFETY: the last rows existed until now (I-2).
         let moved = unsafe { last.read() };
         if count == 1 {
-            // SAFETY: the row is there: it is inside the entity column (I-3); `&mut self` makes this
-            // the only access.
+            // SAFETY: the row exists, so it is inside the entity column (I-3); `&mut self` makes this the
+            // only access.
             unsafe { hole.write(moved) };
         } else {
             // SAFETY: two runs of rows of the entity column that do not overlap, both inside it
@@ -307,7 +306,7 @@ impl Chunks {
         Some(moved)
     }
 
-    /// Enabled bits and the versions of rows, for [`transfer`](Self::transfer).
+    /// Transfers enabled bits and row versions, for [`transfer`](Self::transfer).
     #[inline(never)]
     fn transfer_marks(
         &self,
@@ -337,75 +336,74 @@ impl Chunks {
     }
 }
 
-/// Copies the `size` bytes of a value. For the usual sizes it is some loads and as many stores,
-/// where a call of `memcpy` costs more than the copy itself.
+/// Copies the `size` bytes of a value. For the usual sizes it takes a few loads and stores; a call of
+/// `memcpy` would cost more than the copy itself.
 ///
 /// # Safety
-/// `source` may be read and `target` written for `size` bytes, and the two do not overlap: such are
-/// two rows of columns whose values have this size (I-3), or one and a local as large.
+/// `source` may be read and `target` written for `size` bytes, and the two do not overlap. Examples are
+/// two rows of columns whose values have this size (I-3), or one row and a local of the same size.
 #[inline(always)]
 unsafe fn copy(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     // The usual sizes come first.
     match size {
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3); both ends lie in the
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3); both ends are inside the
         // `size` bytes.
         8..=16 => unsafe { copy_ends::<u64>(source, target, size) },
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         4..=7 => unsafe { copy_ends::<u32>(source, target, size) },
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         17..=32 => unsafe { copy_ends::<u128>(source, target, size) },
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         33..=64 => unsafe { copy_halves(source, target, size) },
         0 => {}
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         1 => unsafe { copy_ends::<u8>(source, target, size) },
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         2..=3 => unsafe { copy_ends::<u16>(source, target, size) },
-        // SAFETY: the caller vouches for both, as for rows of this size (I-3).
+        // SAFETY: the caller guarantees both, as for rows of this size (I-3).
         _ => unsafe { target.copy_from_nonoverlapping(source, size) },
     }
 }
 
-/// Copies the first and the last bytes, as many as a `T` has, which may overlap.
+/// Copies the first and the last `size_of::<T>()` bytes, which may overlap.
 ///
 /// # Safety
-/// As for [`copy`], and `size` is between one and two times that of `T`.
+/// The requirements of [`copy`], and `size` is between one and two times that of `T`.
 #[inline(always)]
 unsafe fn copy_ends<T>(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     debug_assert!(size >= size_of::<T>() && size <= 2 * size_of::<T>());
     let end = size - size_of::<T>();
-    // SAFETY: `end` is below `size`, and the caller vouches for so many bytes, as of a row (I-3).
+    // SAFETY: `end` is below `size`, and the caller guarantees that many bytes, as of a row (I-3).
     let source_end = unsafe { source.add(end) };
-    // SAFETY: `end` is below `size`, and the caller vouches for so many bytes, as of a row (I-3).
+    // SAFETY: `end` is below `size`, and the caller guarantees that many bytes, as of a row (I-3).
     let target_end = unsafe { target.add(end) };
-    // Padding is copied as what it is. Both loads come first, so that they need not wait for the
-    // stores.
-    // SAFETY: the caller vouches for bytes that may be read, as of a row (I-3); no alignment is
-    // asked.
+    // Padding is copied as it is. Both loads come first, so that they need not wait for the stores.
+    // SAFETY: the caller guarantees that the bytes may be read, as of a row (I-3); no alignment is
+    // needed.
     let first = unsafe { source.cast::<MaybeUninit<T>>().read_unaligned() };
-    // SAFETY: the last of the bytes that may be read (I-3, see # Safety); no alignment is asked.
+    // SAFETY: the last of the bytes that may be read (I-3, see # Safety); no alignment is needed.
     let last = unsafe { source_end.cast::<MaybeUninit<T>>().read_unaligned() };
-    // SAFETY: the caller vouches for bytes that may be written, as of a row (I-3); no alignment is
-    // asked.
+    // SAFETY: the caller guarantees that the bytes may be written, as of a row (I-3); no alignment is
+    // needed.
     unsafe { target.cast::<MaybeUninit<T>>().write_unaligned(first) };
-    // SAFETY: the last of the bytes that may be written (I-3, see # Safety); no alignment is asked.
+    // SAFETY: the last of the bytes that may be written (I-3, see # Safety); no alignment is needed.
     unsafe { target_end.cast::<MaybeUninit<T>>().write_unaligned(last) };
 }
 
 /// Copies the first and the last 32 bytes, which may overlap.
 ///
 /// # Safety
-/// As for [`copy`], and `size` is between 32 and 64.
+/// The requirements of [`copy`], and `size` is between 32 and 64.
 #[inline(always)]
 unsafe fn copy_halves(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
     debug_assert!((32..=64).contains(&size));
-    // SAFETY: the first 32 of the bytes that the caller vouches for, as of rows (I-3).
+    // SAFETY: the first 32 of the bytes that the caller guarantees, as of rows (I-3).
     unsafe { copy_ends::<u128>(source, target, 32) };
-    // SAFETY: below `size`, and the caller vouches for so many bytes, as of a row (I-3).
+    // SAFETY: below `size`, and the caller guarantees that many bytes, as of a row (I-3).
     let source = unsafe { source.add(size - 32) };
-    // SAFETY: below `size`, and the caller vouches for so many bytes, as of a row (I-3).
+    // SAFETY: below `size`, and the caller guarantees that many bytes, as of a row (I-3).
     let target = unsafe { target.add(size - 32) };
-    // SAFETY: the last 32 of the bytes that the caller vouches for, as of rows (I-3).
+    // SAFETY: the last 32 of the bytes that the caller guarantees, as of rows (I-3).
     unsafe { copy_ends::<u128>(source, target, 32) };
 }
 
