@@ -57,7 +57,7 @@ pub(crate) struct Lookups<'w, Q: QueryData> {
 
 copied!([Q: QueryData] Lookups<'_, Q>);
 
-/// The chunk that one entity is in, and its row.
+/// The chunk of one entity, and its row there.
 type Found<'w, Q> = (&'w AddressOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
@@ -115,7 +115,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     }
 }
 
-/// Why an entity has no row in a view.
+/// Returns the reason why an entity has no row in a view.
 #[cold]
 fn why_not_found(places: Places<'_>, entity: Entity) -> QueryEntityError {
     match places.get(entity) {
@@ -133,7 +133,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         self
     }
 
-    /// The components of one entity.
+    /// Returns the components of one entity.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks one of the components.
@@ -149,7 +149,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         Ok(item::<Q>(&fetch, right))
     }
 
-    /// The components of one entity, to be written.
+    /// Returns mutable access to the components of one entity.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks one of the components.
@@ -229,7 +229,7 @@ impl<Q: QueryData> View<'_, Q> {
         })
     }
 
-    /// The components of several entities, all at once.
+    /// Returns the components of several entities at once.
     ///
     /// # Errors
     /// Returns an error if one of them is not in the world, lacks a component, or comes twice.
@@ -249,7 +249,7 @@ impl<Q: QueryData> View<'_, Q> {
         }))
     }
 
-    /// Whether this entity is alive and has what the view looks at, enabled or not.
+    /// Returns whether this entity is alive and has the components of the view, enabled or not.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.lookups.find(entity).is_ok()
@@ -271,7 +271,7 @@ pub struct ViewShard<'v, Q: QueryData> {
 debug_fields!([Q: QueryData] ViewShard<'_, Q>: which);
 
 impl<Q: QueryData> ViewShard<'_, Q> {
-    /// Whether an entity is of this part.
+    /// Returns whether an entity belongs to this part.
     #[inline]
     fn is_of(&self, entity: Entity) -> bool {
         // The remainder without a division, which takes longer than the rest of a lookup (Lemire, Kaser,
@@ -280,7 +280,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         (u128::from(fraction) * u128::from(self.count)) >> 64 == u128::from(self.which)
     }
 
-    /// The components of one entity of this part, to be written.
+    /// Returns mutable access to the components of one entity of this part.
     ///
     /// # Errors
     /// Returns [`QueryEntityError::NoSuchEntity`] if the entity is not in the world, and
