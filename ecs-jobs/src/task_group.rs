@@ -85,7 +85,6 @@ impl TaskGroup {
     ///
     /// `parent` is the group whose job the calling thread is running, as its owner or as a counted
     /// thread. That job does not end before this group is done, off the list, and no longer used (J-3).
-    /// done, off the list, and no longer used (J-3).
     #[inline]
     pub(crate) unsafe fn set_parent(&self, parent: Option<NonNull<Self>>, job: Option<JobId>) {
         let parent = parent.map_or(ptr::null_mut(), NonNull::as_ptr);
