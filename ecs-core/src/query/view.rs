@@ -149,7 +149,7 @@ impl<'w, Q: QueryData> View<'w, Q> {
         Ok(item::<Q>(&fetch, right))
     }
 
-    /// Returns mutable access to the components of one entity.
+    /// Returns the components of one entity, to be written where the view may.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks one of the components.
@@ -249,7 +249,7 @@ impl<Q: QueryData> View<'_, Q> {
         }))
     }
 
-    /// Returns whether this entity is alive and has the components of the view, enabled or not.
+    /// Returns whether this entity is alive and in the view, whether its components are enabled or not.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.lookups.find(entity).is_ok()
@@ -280,7 +280,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         (u128::from(fraction) * u128::from(self.count)) >> 64 == u128::from(self.which)
     }
 
-    /// Returns mutable access to the components of one entity of this part.
+    /// Returns the components of one entity of this part, to be written where the view may.
     ///
     /// # Errors
     /// Returns [`QueryEntityError::NoSuchEntity`] if the entity is not in the world, and
