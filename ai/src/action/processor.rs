@@ -65,7 +65,7 @@ pub trait Processor {
     /// action that ends in `start` does not need it.
     ///
     /// # Panics
-    /// Panics if it is not implemented.
+    /// Panics unless the processor overrides it.
     fn update(&self, agent: Agent<'_>, action: &mut Self::Action) -> ActionResult {
         let _ = (agent, action);
         no_update(Self::Action::name())
@@ -135,7 +135,7 @@ pub trait WideProcessor<X: Extras = (), O = ()> {
     /// See [`Processor::update`].
     ///
     /// # Panics
-    /// Panics if it is not implemented.
+    /// Panics unless the processor overrides it.
     fn update(
         &self,
         agent: Agent<'_>,
