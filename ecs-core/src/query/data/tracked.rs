@@ -1,4 +1,4 @@
-//! Components together with their versions.
+//! Query data that gives a component together with its versions.
 
 use core::fmt;
 use core::marker::PhantomData;
@@ -13,7 +13,7 @@ use super::{
 use crate::component::Component;
 use crate::storage::{ColumnStamps, OneThread};
 
-/// A column and its versions.
+/// The column of a component in an opened chunk, with its versions.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct VersionedFetch<'w, T> {
@@ -29,7 +29,7 @@ impl<T> Default for VersionedFetch<'_, T> {
     }
 }
 
-/// Where the versions of a component are in one chunk.
+/// The versions of one component in one chunk.
 #[derive(Clone, Copy, Debug)]
 struct Versions<'w> {
     column: &'w ColumnStamps,
@@ -55,9 +55,9 @@ impl Versions<'_> {
     }
 }
 
-/// A component to be read, which knows when it was changed and added.
+/// A shared reference to a component that knows when it was changed and added.
 ///
-/// Of a component that is not tracked it knows this chunk by chunk.
+/// If `T` is not tracked, versions are kept per chunk: the answers are then those of its chunk.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -78,25 +78,25 @@ pub struct Ref<'w, T> {
 }
 
 impl<T> Ref<'_, T> {
-    /// Whether it was changed after the version that the query asks about.
+    /// Returns whether it was changed after the version since which the query asks.
     #[must_use]
     pub const fn is_changed(&self) -> bool {
         self.changed > self.since
     }
 
-    /// Whether the entity got it after the version that the query asks about.
+    /// Returns whether the entity got it after the version since which the query asks.
     #[must_use]
     pub const fn is_added(&self) -> bool {
         self.added > self.since
     }
 
-    /// The version of its last change.
+    /// Returns the version of its last change.
     #[must_use]
     pub const fn last_changed(&self) -> u64 {
         self.changed
     }
 
-    /// The version at which the entity got it.
+    /// Returns the version at which the entity got it.
     #[must_use]
     pub const fn added_at(&self) -> u64 {
         self.added
@@ -119,11 +119,12 @@ impl<T: fmt::Debug> fmt::Debug for Ref<'_, T> {
     }
 }
 
-/// A component to be written, which counts as changed only when it is: `&mut T` is stamped as it is
-/// handed out, this as it is dereferenced mutably.
+/// A mutable reference to a component that counts as changed only when it is dereferenced mutably. A
+/// plain `&mut T` counts as changed as soon as it is handed out.
 ///
-/// Of a component that is not tracked, the whole chunk is stamped then. It stays on its thread, since rows side
-/// by side share a mask of what has changed: to write rows on several, use `par_for_each` or `&mut T`.
+/// If `T` is not tracked, versions are kept per chunk, so a mutable dereference stamps the whole chunk. A
+/// `Mut` is not `Send`, because neighbouring rows share a mask of changed rows. To write rows on several
+/// threads, use `par_for_each` or `&mut T`.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -146,38 +147,38 @@ pub struct Mut<'w, T> {
 }
 
 impl<'w, T> Mut<'w, T> {
-    /// Whether it was changed after the version that the query asks about.
+    /// Returns whether it was changed after the version since which the query asks.
     #[must_use]
     pub fn is_changed(&self) -> bool {
         self.last_changed() > self.versions.window.since
     }
 
-    /// Whether the entity got it after the version that the query asks about.
+    /// Returns whether the entity got it after the version since which the query asks.
     #[must_use]
     pub fn is_added(&self) -> bool {
         self.added_at() > self.versions.window.since
     }
 
-    /// The version of its last change.
+    /// Returns the version of its last change.
     #[must_use]
     pub fn last_changed(&self) -> u64 {
         self.versions.changed(self.row)
     }
 
-    /// The version at which the entity got it.
+    /// Returns the version at which the entity got it.
     #[must_use]
     pub fn added_at(&self) -> u64 {
         self.versions.added(self.row)
     }
 
-    /// The reference itself; the component counts as changed.
+    /// Returns the reference itself. The component counts as changed.
     #[must_use]
     pub fn into_inner(self) -> &'w mut T {
         self.versions.mark(self.row);
         self.value
     }
 
-    /// Writes the value where it differs from what is there; whether it did.
+    /// Writes the value if it differs from the current one, and returns whether it did.
     pub fn set_if_neq(&mut self, value: T) -> bool
     where
         T: PartialEq,
@@ -189,7 +190,7 @@ impl<'w, T> Mut<'w, T> {
         differs
     }
 
-    /// The value, to be written without counting as changed.
+    /// Returns a mutable reference that does not make the component count as changed.
     pub fn bypass_change_detection(&mut self) -> &mut T {
         self.value
     }
