@@ -1,4 +1,4 @@
-//! Columns of an opened chunk, and the right to rows of it: from addresses to references.
+//! The columns of an opened chunk, and the tokens for its rows, which turn addresses into references.
 #![expect(unsafe_code, reason = "turns columns into references and slices")]
 
 use core::marker::PhantomData;
@@ -10,7 +10,7 @@ use crate::entity::Entity;
 use crate::storage::{ChangeWindow, Chunks, ColumnRecord};
 use crate::sync::AtomicU64;
 
-/// One chunk, as a query comes to it.
+/// One chunk, as a query enters it.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct ChunkRef<'w> {
@@ -20,53 +20,55 @@ pub struct ChunkRef<'w> {
 }
 
 impl<'w> ChunkRef<'w> {
-    /// The chunk for a caller that stamps nothing, and to whom everything is new.
+    /// Creates the reference for a caller that stamps nothing and for which everything is new.
     pub(crate) fn new(chunks: &'w Chunks, chunk: usize) -> Self {
         Self { chunks, chunk, window: ChangeWindow::default() }
     }
 
-    /// How many rows it has.
+    /// Returns the number of its rows.
     #[inline]
     pub(crate) fn len(&self) -> usize {
         self.chunks.len(self.chunk)
     }
 
-    /// The entities in its rows.
+    /// Returns the entities of its rows.
     #[inline]
     pub(crate) fn entities(&self) -> &'w [Entity] {
         self.chunks.entities(self.chunk)
     }
 
-    /// What is known about one of its columns.
+    /// Returns the record of one of its columns.
     #[inline]
     pub(crate) fn record(&self, column: usize) -> &'w ColumnRecord {
         self.chunks.record(self.chunk, column)
     }
 
-    /// The bits of its rows, of the `slot`-th enableable column.
+    /// Returns the enabled bits of its rows for the `slot`-th enableable column.
     #[inline]
     pub(crate) fn words(&self, slot: usize) -> &'w [AtomicU64] {
         self.chunks.marks(self.chunk).bits(slot).words()
     }
 
-    /// Opens the chunk for some data, by what is found of it: the token is shown to that alone.
+    /// Opens the chunk for some data: `find` looks its addresses up, and only these are passed to `open`
+    /// with the token.
     #[inline(always)]
     pub(super) fn open<A, F>(
         &self,
         find: impl FnOnce(&Self) -> A,
         open: impl FnOnce(&A, AddressToken<'w>, ChangeWindow) -> F,
     ) -> F {
-        // SAFETY: what it is shown to is made of this chunk here, and the chunk is borrowed for 'w (I-23).
+        // SAFETY: the token is passed only to what `find` makes of this chunk here, and the chunk is
+        // borrowed for 'w (I-23).
         let token = unsafe { AddressToken::new(self.chunks) };
         open(&find(self), token, self.window)
     }
 }
 
-/// The right to one row of an opened chunk, in all columns that a query asks for.
+/// A token for one row of an opened chunk, in all columns that a query asks for.
 ///
-/// The caller that makes one vouches for it once; what [`QueryParts`](super::data::QueryParts) does with it is
-/// safe code. It is copied for the members of a tuple, which are about different components, or
-/// only read (I-11).
+/// The caller that creates a token vouches for it once; what
+/// [`QueryParts`](super::data::QueryParts) does with it is safe code. It is copied for the members of a
+/// tuple, which are about different components or only read (I-11).
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct RowToken<'a> {
@@ -76,23 +78,23 @@ pub struct RowToken<'a> {
 
 impl RowToken<'_> {
     /// # Safety
-    /// It is shown only to the fetch of one chunk, of one query: the row is below the length of that
-    /// chunk, the caller has the right to what the query's access names for `'a` (I-10), and no
-    /// other item of the same row exists while what this one gives is used, unless all of them
-    /// only read (I-11).
+    /// The token is passed only to the fetch of one chunk, of one query. The row is below the length of
+    /// that chunk, and the caller has the right to what the query's access names for `'a` (I-10). While
+    /// the item of this token is used, no other item of the same row exists, unless all of them only read
+    /// (I-11).
     #[inline]
     pub(crate) unsafe fn new(row: usize) -> Self {
         Self { row, marker: PhantomData }
     }
 
-    /// The row itself.
+    /// Returns the row itself.
     #[inline]
     pub(crate) fn row(self) -> usize {
         self.row
     }
 }
 
-/// The right to a run of rows, as [`RowToken`] is to one.
+/// A token for a run of rows, as [`RowToken`] is for one.
 #[doc(hidden)]
 #[derive(Clone, Debug)]
 pub struct RangeToken<'a> {
@@ -102,13 +104,13 @@ pub struct RangeToken<'a> {
 
 impl RangeToken<'_> {
     /// # Safety
-    /// As for [`RowToken::new`], for each of the rows.
+    /// The requirements of [`RowToken::new`], for each of the rows.
     #[inline]
     pub(crate) unsafe fn new(rows: Range<usize>) -> Self {
         Self { rows, marker: PhantomData }
     }
 
-    /// The rows themselves.
+    /// Returns the rows themselves.
     #[inline]
     pub(crate) fn rows(&self) -> Range<usize> {
         self.rows.clone()
@@ -116,10 +118,10 @@ impl RangeToken<'_> {
 }
 
 impl<'a> RangeToken<'a> {
-    /// Splits off the right to the rows before one of them.
+    /// Splits off the token for the rows before `row`.
     ///
     /// # Panics
-    /// Panics if that is before the first of them, or behind the last.
+    /// Panics if `row` is before the first of these rows, or after their end.
     #[inline]
     pub(crate) fn split_to(&mut self, row: usize) -> Self {
         let Range { start, end } = self.rows;
@@ -128,42 +130,43 @@ impl<'a> RangeToken<'a> {
         Self { rows: start..row, marker: PhantomData }
     }
 
-    /// The bytes of the values of a column in these rows, if they have bytes. The column is of this
-    /// component.
+    /// Returns the values of a column in these rows as bytes, or `None` if the component has no function
+    /// for that. The column must be of this component.
     pub(crate) fn bytes(&self, record: &'a ColumnRecord, info: &ComponentInfo) -> Option<&'a [u8]> {
         let (bytes, size) = (info.erased.bytes?, info.layout.size());
-        // SAFETY: the right is to rows of this chunk (`new`), so they are inside the column (I-3).
+        // SAFETY: the token is for rows of this chunk (`new`), so they are inside the column (I-3).
         let first = unsafe { record.start().add(self.rows.start * size) };
-        // SAFETY: the rows are initialised (I-2) values of the component whose function it is (I-9,
-        // I-16), which may be read (I-10).
+        // SAFETY: the rows are initialised (I-2) values of the component that the function belongs to
+        // (I-9, I-16), and may be read (I-10).
         let bytes = unsafe { bytes(first, self.rows.len(), size) };
-        // SAFETY: made by that function from rows that may be read (I-2, I-10).
+        // SAFETY: the function made the bytes from rows that may be read (I-2, I-10).
         Some(unsafe { bytes.as_ref() })
     }
 
-    /// The bytes of the values of a column in these rows, to be written, if it was registered as plain
-    /// bytes. The column is of this component, and the query's access names it as written.
+    /// Returns the values of a column in these rows as mutable bytes, or `None` if the component was not
+    /// registered as plain bytes. The column must be of this component, and the query's access names it
+    /// as written.
     pub(crate) fn bytes_mut(
         &self,
         record: &ColumnRecord,
         info: &ComponentInfo,
     ) -> Option<&'a mut [u8]> {
         let size = info.layout.size();
-        // SAFETY: the right is to rows of this chunk (`new`), so they are inside the column (I-3).
+        // SAFETY: the token is for rows of this chunk (`new`), so they are inside the column (I-3).
         let first = unsafe { record.start().add(self.rows.start * size) };
         let mut bytes = NonNull::slice_from_raw_parts(first, self.rows.len() * size);
         if !info.is_bytes() {
             return None;
         }
-        // SAFETY: the rows are initialised (I-2) bytes, as was just seen (I-16), that may be written
-        // (I-10) and that no other user holds (I-11).
+        // SAFETY: the rows are initialised (I-2) bytes, as was just checked (I-16). They may be written
+        // (I-10), and no other user holds them (I-11).
         Some(unsafe { bytes.as_mut() })
     }
 
-    /// The right to each of the rows.
+    /// Returns a token for each of the rows.
     #[inline]
     pub(crate) fn into_rows(self) -> impl Iterator<Item = RowToken<'a>> {
-        // SAFETY: the maker of this vouched for each row (`new`, I-10); each comes up once (I-11).
+        // SAFETY: the creator of this token vouched for each row (`new`, I-10), and each comes up once (I-11).
         self.rows.map(|row| unsafe { RowToken::new(row) })
     }
 }
@@ -178,7 +181,7 @@ pub struct Values<'w, T> {
 copied!([T] Values<'_, T>);
 debug_fields!([T] Values<'_, T>: start);
 
-/// Those of no chunk, to which there is no right.
+/// The values of no chunk, for which no token exists.
 impl<T> Default for Values<'_, T> {
     fn default() -> Self {
         Self { start: NonNull::dangling(), marker: PhantomData }
@@ -186,110 +189,110 @@ impl<T> Default for Values<'_, T> {
 }
 
 impl<'w, T> Values<'w, T> {
-    /// The column of `T` in a chunk; the caller has found it by the id of `T`.
+    /// Returns the column of `T` in a chunk. The caller has found it by the id of `T`.
     #[inline]
     pub(crate) fn open(record: &'w ColumnRecord) -> Self {
         Self { start: record.start().cast(), marker: PhantomData }
     }
 
-    /// The column that begins at an address.
+    /// Returns the column that starts at this address.
     #[inline]
     pub(crate) fn at(start: ChunkAddress<T>, _token: AddressToken<'w>) -> Self {
         Self { start: start.0, marker: PhantomData }
     }
 
-    /// The column that `run` has some rows of: those that the right is to.
+    /// Returns the column that contains `run`, which has the rows of the token.
     #[inline]
     pub(crate) fn of_run(run: &'w [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
-        // SAFETY: the run was made by `read_run` with this right (`QueryParts`), so as many rows as
-        // the first one's number lie before it in the same block (I-3).
+        // SAFETY: `read_run` made the run with this token (`QueryParts`), so the column has
+        // `right.rows.start` rows before it, in the same block (I-3).
         let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
         Self { start, marker: PhantomData }
     }
 
-    /// [`of_run`](Self::of_run) for one that is written.
+    /// The same as [`of_run`](Self::of_run), for a column that is written.
     #[inline]
     pub(crate) fn of_run_mut(run: &'w mut [T], right: &RangeToken<'w>) -> Self {
         debug_assert_eq!(run.len(), right.rows.len());
-        // SAFETY: the run was made by `write_run` with this right (`QueryParts`), so as many rows as
-        // the first one's number lie before it in the same block (I-3).
+        // SAFETY: `write_run` made the run with this token (`QueryParts`), so the column has
+        // `right.rows.start` rows before it, in the same block (I-3).
         let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
         Self { start, marker: PhantomData }
     }
 
-    /// One value, to be read.
+    /// Returns one value for reading.
     #[inline]
     pub(crate) fn read<'a>(self, right: RowToken<'a>) -> &'a T
     where
         'w: 'a,
     {
-        // SAFETY: the right is to a row of this chunk (`RowToken::new`), so it is inside the column
+        // SAFETY: the token is for a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
         let value = unsafe { self.start.add(right.row) };
-        // SAFETY: the row is initialised (I-2), and the right allows to read it (I-10).
+        // SAFETY: the row is initialised (I-2), and the token permits reading it (I-10).
         unsafe { value.as_ref() }
     }
 
-    /// One value, to be written. The query's access names `T` as written.
+    /// Returns one value for writing. The query's access names `T` as written.
     #[inline]
     pub(crate) fn write<'a>(self, right: RowToken<'a>) -> &'a mut T
     where
         'w: 'a,
     {
-        // SAFETY: the right is to a row of this chunk (`RowToken::new`), so it is inside the column
+        // SAFETY: the token is for a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
         let mut value = unsafe { self.start.add(right.row) };
-        // SAFETY: the row is initialised (I-2); the right allows to write it (I-10), and no other
-        // user holds it (I-11).
+        // SAFETY: the row is initialised (I-2), the token permits writing it (I-10), and no other user
+        // holds it (I-11).
         unsafe { value.as_mut() }
     }
 
-    /// A run of values, to be read.
+    /// Returns a run of values for reading.
     #[inline]
     pub(crate) fn read_run<'a>(self, right: &RangeToken<'a>) -> &'a [T]
     where
         'w: 'a,
     {
-        // SAFETY: the right is to rows of this chunk (`RangeToken::new`), so they are inside the
-        // column (I-3).
+        // SAFETY: the token is for rows of this chunk (`RangeToken::new`), so they are inside the column
+        // (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be read (I-10).
         unsafe { core::slice::from_raw_parts(start.as_ptr(), right.rows.len()) }
     }
 
-    /// A run of values, to be written. The query's access names `T` as written.
+    /// Returns a run of values for writing. The query's access names `T` as written.
     #[inline]
     pub(crate) fn write_run<'a>(self, right: &RangeToken<'a>) -> &'a mut [T]
     where
         'w: 'a,
     {
-        // SAFETY: the right is to rows of this chunk (`RangeToken::new`), so they are inside the
-        // column (I-3).
+        // SAFETY: the token is for rows of this chunk (`RangeToken::new`), so they are inside the column
+        // (I-3).
         let start = unsafe { self.start.add(right.rows.start) };
-        // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be written (I-10) and
-        // that has no other holder (I-11).
+        // SAFETY: the rows are initialised (I-2) values of T (I-9). They may be written (I-10), and no
+        // other user holds them (I-11).
         unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), right.rows.len()) }
     }
 }
 
-/// Says that addresses in and beside chunks are good.
+/// A token for addresses in and beside chunks, which shows that they are valid.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug)]
 pub struct AddressToken<'w>(PhantomData<&'w Chunks>);
 
 impl<'w> AddressToken<'w> {
     /// # Safety
-    /// What it is shown to was made from these chunks, or those of these archetypes, and nothing that it
-    /// refers to has left its address since (I-23).
+    /// The token is passed only to addresses that were made from these chunks, or from those of these
+    /// archetypes, and nothing that they refer to has left its address since (I-23).
     #[inline]
     pub(crate) unsafe fn new<T: ?Sized>(_borrowed: &'w T) -> Self {
         Self(PhantomData)
     }
 }
 
-/// The address of something in a chunk, or known about it, kept beyond the borrow of the chunks. It
-/// is worth nothing without an [`AddressToken`].
+/// The address of something in a chunk, or of its metadata, kept beyond the borrow of the chunks. It can
+/// be used only with an [`AddressToken`].
 #[doc(hidden)]
 pub struct ChunkAddress<T: ?Sized>(NonNull<T>);
 
@@ -303,7 +306,7 @@ impl<T: ?Sized> PartialEq for ChunkAddress<T> {
     }
 }
 
-// SAFETY: an address of what may be used from any thread (I-22), which only a token makes good
+// SAFETY: it is the address of something that any thread may use (I-22), and only a token makes it usable
 // (I-23).
 unsafe impl<T: ?Sized + Send + Sync> Send for ChunkAddress<T> {}
 // SAFETY: as for `Send` (I-22, I-23).
@@ -320,15 +323,15 @@ impl<T: ?Sized> ChunkAddress<T> {
     where
         T: 'w,
     {
-        // SAFETY: made from a reference into the chunks (`new`), which the token says are borrowed,
-        // with what is known about them where it was (I-23).
+        // SAFETY: it was made from a reference into the chunks or their metadata (`new`). The token shows
+        // that the chunks are borrowed and that nothing has left its address (I-23).
         unsafe { self.0.as_ref() }
     }
 }
 
 impl<T> ChunkAddress<T> {
-    /// Where a column of `T` in a chunk begins: of which there need not be a value, so that this
-    /// is used by [`Values::at`] alone.
+    /// Keeps the start of a column of `T` in a chunk. There may be no value there, so only [`Values::at`]
+    /// uses it.
     #[inline]
     pub(crate) fn of_column(start: NonNull<T>) -> Self {
         Self(start)

@@ -1,4 +1,4 @@
-//! The data that a query can ask for in each row.
+//! Query data: the data that a query can ask for in each row.
 
 mod component;
 mod enabled;
@@ -21,12 +21,12 @@ pub use entity::Claimant;
 pub use tracked::{Mut, Ref, VersionedFetch};
 pub use wrapped::Present;
 
-/// What a query hands out for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
+/// The data that a query returns for each row: `&T`, `&mut T`, [`Ref<T>`](Ref), [`Mut<T>`](Mut),
 /// [`Entity`](crate::Entity), [`Claimant`], [`Enabled<T>`], [`EnabledMut<T>`], `Option` and [`Present`]
-/// of these, and tuples and structs of them, nested as deep as you like.
+/// of these, and tuples and structs of them, nested to any depth.
 ///
-/// A component that is disabled is absent: `&T` passes over the row, `Option<&T>` gives `None`.
-/// [`Present<&T>`](Present) gives it all the same.
+/// A disabled component counts as absent: `&T` skips the row, and `Option<&T>` gives `None`.
+/// [`Present<&T>`](Present) gives it regardless.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -48,8 +48,9 @@ pub use wrapped::Present;
 ///
 /// # Rows with named fields
 ///
-/// A struct of query data derives it. A field is of the type that its data gives; where that is
-/// another, as for `Present` and `Enabled`, `#[query_data(from = ...)]` says which data it is from.
+/// A struct of query data derives this trait. Each field has the type of the item that its data gives.
+/// Where the data is another type, as for `Present` and `Enabled`, `#[query_data(from = ...)]` names the
+/// data.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -82,8 +83,8 @@ pub use wrapped::Present;
 /// # Ok::<(), formic_ecs::QuerySingleError>(())
 /// ```
 ///
-/// The struct has one lifetime, or none, and is at most as public as its components. Such rows nest,
-/// and `for_each_chunk` gives a tuple of slices, in the order of the fields.
+/// The struct has one lifetime or none, and is at most as public as its components. Such structs nest,
+/// and `for_each_chunk` gives a tuple of slices in the order of the fields.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be asked for in a query",
     label = "not query data",
@@ -92,34 +93,34 @@ pub use wrapped::Present;
     note = "a struct of such is query data with `#[derive(QueryData)]`"
 )]
 pub trait QueryData {
-    /// What a row gives.
+    /// The item that one row gives.
     type Item<'w>;
 
-    /// The same data where nothing of it is written: `&T` for `&mut T`, [`Ref`] for [`Mut`],
-    /// [`Enabled`] for [`EnabledMut`], the entity for its [`Claimant`]. A derived struct is its own,
+    /// The same data without write access: `&T` for `&mut T`, [`Ref`] for [`Mut`], [`Enabled`] for
+    /// [`EnabledMut`], the entity for its [`Claimant`]. A derived struct is its own read-only form,
     /// unless `#[query_data(read_only = ...)]` names one.
     type ReadOnly: QueryData;
 
-    /// What it is made of: data of this crate, such as a tuple.
+    /// The parts that this data consists of: data of this crate, such as a tuple.
     #[doc(hidden)]
     type Parts: QueryParts;
 
-    /// Makes a row of what its parts give.
+    /// Creates the item of a row from the items of its parts.
     #[doc(hidden)]
     fn from_parts<'w>(parts: PartsItem<'w, Self>) -> Self::Item<'w>;
 }
 
-/// What the parts of some data give.
+/// The item of the parts of some data.
 #[doc(hidden)]
 pub type PartsItem<'w, Q> = <<Q as QueryData>::Parts as QueryData>::Item<'w>;
 
-/// An opened chunk, for some data.
+/// A chunk that was opened for some data.
 pub(crate) type FetchOf<'w, Q> = <<Q as QueryData>::Parts as QueryParts>::Fetch<'w>;
 
-/// Where some data is in one chunk, kept beyond the borrow of the chunks.
+/// The addresses of some data in one chunk, kept beyond the borrow of the chunks.
 pub(crate) type AddressOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
 
-/// What one row gives.
+/// Returns the item of one row.
 #[inline]
 pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
     fetch: &FetchOf<'w, Q>,
@@ -128,7 +129,7 @@ pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
     Q::from_parts(Q::Parts::item(fetch, right))
 }
 
-/// The members of [`QueryData`], but for the item, for data that is made of nothing else.
+/// Implements the members of [`QueryData`] except `Item`, for data that has no parts but itself.
 macro_rules! own_parts {
     ($read_only:ty) => {
         type Parts = Self;
@@ -143,25 +144,24 @@ macro_rules! own_parts {
 
 pub(super) use own_parts;
 
-/// Query data as it is opened and handed out. Its functions call no user code, `visit` apart.
+/// The steps by which a query opens query data and hands it out. They call no user code, except `visit`.
 ///
-/// It is what unsafe code relies on: `access` names every component whose values `item` and `run`
-/// give references to, as written where they give mutable ones; `open`, `fetch`, `item` and `run`
-/// touch nothing else. A right is shown only to the parts of the fetch that it came with, and a token
-/// only to the addresses that it is for.
+/// Unsafe code relies on this trait. The access that `state` adds names every component to whose values
+/// `item` and `run` give references, as written if they give mutable ones. `open`, `fetch`, `item` and
+/// `run` access nothing else. They pass a row or range token only to the parts of the fetch that it came
+/// with, and an address token only to the addresses that it is for.
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait QueryParts: QueryData + Term {
-    /// Where they are in one chunk, kept beyond the borrow of the chunks: views keep one for each, plans of
-    /// queries that of the first one of each archetype.
+    /// The addresses of the data in one chunk, kept beyond the borrow of the chunks. A view keeps those
+    /// of each chunk, the plan of a query those of the first chunk of each archetype.
     type Address: PartialEq + Send + Sync + 'static;
-    /// An opened chunk.
-    /// By default that of no chunk, of which no row may be asked.
+    /// An opened chunk. The default value stands for no chunk, and no row of it may be requested.
     type Fetch<'w>: Clone + Default;
 
     fn address(slots: &Self::Slots, chunk: &ChunkRef<'_>) -> Self::Address;
 
-    /// Opens a chunk whose components count as there whether they are enabled or not, and stamps the
-    /// columns that will be written.
+    /// Opens a chunk, and stamps the columns that `&mut T` writes. Components count as present whether
+    /// they are enabled or not.
     fn open<'w>(
         address: &Self::Address,
         token: AddressToken<'w>,
@@ -174,21 +174,22 @@ pub trait QueryParts: QueryData + Term {
         chunk.open(|chunk| Self::address(slots, chunk), Self::open)
     }
 
-    /// Some rows of a fetch as references, if there can be such: as arguments of a function they tell
-    /// the compiler that the columns do not overlap, which pointers do not.
+    /// A run of rows as references, if there can be such references. As function arguments, unlike
+    /// pointers, they tell the compiler that the columns do not overlap.
     type Run<'w>;
 
-    /// Values that are lent to be written are stamped.
+    /// Returns these rows as references. It stamps the values that it lends for writing.
     fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w>;
 
-    /// A fetch that goes by a run of its rows. It is good for these rows alone.
+    /// Returns a fetch that accesses its values through the references of a run. It is valid for the rows
+    /// of that run only.
     fn with_run<'w>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'w>,
         right: &RangeToken<'w>,
     ) -> Self::Fetch<'w>;
 
-    /// Calls `f` with each of these rows, as the data that is made of these parts.
+    /// Calls `f` with each of these rows, as an item of the data that has these parts.
     #[inline]
     fn visit<'w, Row: QueryData<Parts = Self>>(
         fetch: &Self::Fetch<'w>,
@@ -202,7 +203,7 @@ pub trait QueryParts: QueryData + Term {
     fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
 }
 
-/// The members of [`QueryParts`] about runs, for data of which a run has no references.
+/// Implements the members of [`QueryParts`] about runs, for data whose runs give no references.
 macro_rules! no_run {
     () => {
         type Run<'w> = ();
@@ -223,7 +224,8 @@ macro_rules! no_run {
 
 pub(super) use no_run;
 
-/// The members of [`QueryParts`] of a column of `$value` that is read, but for where it begins.
+/// Implements the members of [`QueryParts`] except `address` and `item`, for a column of `$value` that is
+/// only read.
 macro_rules! read_column {
     ($value:ty) => {
         type Address = ChunkAddress<$value>;
@@ -257,7 +259,7 @@ macro_rules! read_column {
 
 pub(super) use read_column;
 
-/// Query data that a run of rows gives as slices.
+/// Query data that gives a run of rows as slices.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -274,7 +276,7 @@ pub(super) use read_column;
 /// assert!(longest::<&Gold>(&mut world, <[Gold]>::len) > 0);
 /// ```
 pub trait ColumnData: QueryData<Parts: ColumnParts> {
-    /// What a run of rows gives: a slice for a component, a tuple of slices for a tuple.
+    /// The slices of a run of rows: a slice for a component, a tuple of slices for a tuple.
     type Columns<'w>;
 
     #[doc(hidden)]
@@ -290,7 +292,7 @@ impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
     }
 }
 
-/// What [`ColumnData`] is made of.
+/// The parts of [`ColumnData`].
 #[diagnostic::on_unimplemented(
     message = "`{Self}` cannot be had as a slice",
     label = "has no column",
@@ -299,7 +301,7 @@ impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait ColumnParts: QueryParts {}
 
-/// Query data that changes nothing: its access names no writes.
+/// Query data that changes nothing: its access contains no writes.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may write, where only reading is allowed",
     label = "not read-only",
@@ -309,8 +311,8 @@ pub trait ReadOnly: QueryData<Parts: ReadOnlyParts> {}
 
 impl<Q: QueryData<Parts: ReadOnlyParts>> ReadOnly for Q {}
 
-/// Query data whose access names no writes. Unsafe code relies on it.
-// The compiler shows this one for what is inside of a tuple.
+/// Parts whose access contains no writes. Unsafe code relies on this.
+// The compiler shows this message for the members of a tuple.
 #[diagnostic::on_unimplemented(
     message = "`{Self}` may write, where only reading is allowed",
     label = "not read-only",

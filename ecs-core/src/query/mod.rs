@@ -1,8 +1,9 @@
-//! Queries: what is asked of the world, and how the answer is walked.
+//! Queries: requests for components, and the passes over the rows that match.
 //!
-//! A *plan* knows which archetypes match and where their columns are; it is extended as archetypes
-//! appear and never rebuilt. A *query* is a plan with the right to use it: it hands out rows one by
-//! one, whole chunks as slices, or single entities. A *view* is for looking up entities at random.
+//! A *plan* caches which archetypes match and where their columns are. It is extended when archetypes
+//! appear, and starts again when the world removes or replaces archetypes. A *query* is a plan with the
+//! right to use it: it hands out rows one by one, whole chunks as slices, or single entities. A *view*
+//! gives random access to entities.
 
 mod access;
 mod claims;

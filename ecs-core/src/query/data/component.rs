@@ -1,4 +1,4 @@
-//! `&T` and `&mut T`.
+//! The query data `&T` and `&mut T`.
 
 use core::marker::PhantomData;
 
@@ -35,8 +35,9 @@ impl<T: Component> QueryParts for &T {
 impl<T: Component> ColumnParts for &T {}
 impl<T: Component> ReadOnlyParts for &T {}
 
-/// Where a column of `T` is in a chunk, its stamps, and the versions of its rows if it has any. The
-/// start is in the record as well as the stamps are; kept apart it is there a step earlier.
+/// The start of a column of `T` in a chunk, its stamps, and the versions of its rows if it has any. The
+/// record of the column contains the start as well as the stamps, but a copy of the start can be loaded
+/// one step earlier.
 pub(super) type ColumnAddress<T> =
     (ChunkAddress<T>, ChunkAddress<ColumnStamps>, Option<ChunkAddress<ChunkVersions>>);
 
@@ -51,8 +52,9 @@ pub(super) fn column_address<T: Component>(
     (start, ChunkAddress::new(record.stamps()), rows.map(ChunkAddress::new))
 }
 
-/// A column that is written, and where its rows are stamped if it is tracked, and they are not yet.
-// Small: it is copied with each chunk that an iterator comes to.
+/// A column for writing, and the versions of its rows if the component is tracked and the rows are not
+/// stamped yet.
+// Small, because it is copied for each chunk that an iterator enters.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct WriteFetch<'w, T> {
@@ -112,7 +114,7 @@ impl<T: Component> QueryParts for &mut T {
         fetch.values.write_run(&right)
     }
 
-    // Its rows are stamped already.
+    // The rows are already stamped.
     #[inline]
     fn with_run<'w>(
         _fetch: &Self::Fetch<'w>,

@@ -10,7 +10,8 @@ use crate::component::Component;
 pub use crate::storage::EnabledBit;
 use crate::sync::AtomicU64;
 
-/// Asks whether `T` is enabled, in every row that has it: the bit narrows nothing.
+/// Query data that gives the enabled bit of `T` for every row that has `T`. The bit does not restrict the
+/// rows.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -25,8 +26,8 @@ use crate::sync::AtomicU64;
 #[derive(Debug)]
 pub struct Enabled<T>(PhantomData<fn() -> T>);
 
-/// Like [`Enabled`], and may switch it. Which rows the pass visits was decided when the chunk was
-/// entered.
+/// Like [`Enabled`], but the bit can also be switched. This does not affect which rows the current pass
+/// visits: that is decided when it enters a chunk, or before.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -42,25 +43,25 @@ pub struct Enabled<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct EnabledMut<T>(PhantomData<fn() -> T>);
 
-/// The enabled bit of one component of one entity, with the right to flip it.
+/// The enabled bit of one component of one entity, with the right to switch it.
 #[derive(Debug)]
 pub struct EnabledBitMut<'w>(EnabledBit<'w>);
 
 impl EnabledBitMut<'_> {
-    /// Whether the component is enabled now.
+    /// Returns whether the component is enabled now.
     #[must_use]
     pub fn get(&self) -> bool {
         self.0.get()
     }
 
-    /// Switches the component on or off; returns what it was.
+    /// Enables or disables the component, and returns whether it was enabled.
     #[inline]
     pub fn set(&mut self, enabled: bool) -> bool {
         self.0.set(enabled)
     }
 }
 
-/// The bits of one chunk.
+/// The enabled bits of one chunk.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, Default)]
 pub struct BitsFetch<'w>(&'w [AtomicU64]);
@@ -72,7 +73,7 @@ impl<'w> BitsFetch<'w> {
     }
 }
 
-// It gives access to bits, which are atomics, and to no values.
+// The data gives access to bits, which are atomics, but not to values.
 macro_rules! enabled_data {
     ($name:ident, $item:ident, $use:ident, $make:expr) => {
         impl<T: Component> QueryData for $name<T> {

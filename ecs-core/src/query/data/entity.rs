@@ -1,5 +1,4 @@
-//! Data that every row has: the handle of its entity, the row itself as the one that claims entities,
-//! and nothing at all.
+//! Data that every row has: the handle of its entity, the claimant of the row, and nothing at all.
 
 use core::marker::PhantomData;
 
@@ -9,22 +8,22 @@ use super::{
 };
 use crate::entity::Entity;
 
-/// A row as the one that claims entities, see [`ExclusiveView`](crate::ExclusiveView).
+/// A row in its role as the holder of claims: see [`ExclusiveView`](crate::ExclusiveView).
 ///
-/// A query that asks for it hands it out with the row. It cannot be made, copied, kept for longer than
-/// the query, or used by another thread: who has it is the row. One query with claimants lives at a
-/// time in a system (in a [version slot](crate::WorldCell::version_slot) of a cell), and stays on its thread; the rows
-/// of its parallel loops are on all of them.
+/// A query that asks for a `Claimant` hands it out with the row. It cannot be created, copied, kept for
+/// longer than the query, or used by another thread, so it proves that its holder is the row. In a system
+/// (a [version slot](crate::WorldCell::version_slot) of a cell) only one query with claimants exists at a
+/// time. That query stays on its thread, but its parallel loops hand out rows on all threads.
 pub struct Claimant<'w> {
     entity: Entity,
-    /// Of the query, and of this thread alone.
+    /// Bound to the query and to this thread.
     marker: PhantomData<(&'w (), *mut ())>,
 }
 
 debug_fields!([] Claimant<'_>: entity);
 
 impl Claimant<'_> {
-    /// The entity of the row.
+    /// Returns the entity of the row.
     #[inline]
     #[must_use]
     pub fn entity(&self) -> Entity {
@@ -32,7 +31,7 @@ impl Claimant<'_> {
     }
 }
 
-/// The entity of each row, of which `$make` makes what is handed out.
+/// Implements query data that gives the entity of each row, converted by `$make`.
 macro_rules! entity_data {
     ($name:ty, $item:ty, $access:expr, $make:expr) => {
         impl QueryData for $name {
@@ -76,13 +75,13 @@ macro_rules! entity_data {
 }
 
 entity_data!(Entity, Entity, |_: &mut Access| {}, |entity| entity);
-// Not `ReadOnly`: two queries that are asked at the same time would hand out the same row twice.
+// Not `ReadOnly`: two such queries at the same time would hand out the same row twice.
 entity_data!(Claimant<'_>, Claimant<'w>, Access::add_claimants, |entity| Claimant {
     entity,
     marker: PhantomData
 });
 
-/// Nothing of any row.
+/// Gives nothing for each row.
 impl QueryData for () {
     type Item<'w> = ();
     type ReadOnly = ();

@@ -1,5 +1,5 @@
-//! Several things at once. That they do not give the same component twice, once of them mutably, is
-//! checked when the plan is made (I-11).
+//! Tuples of query data. A plan refuses a tuple that gives one component twice, once of them mutably
+//! (I-11).
 
 use super::{
     AddressToken, ChangeWindow, ChunkRef, ColumnParts, PartsItem, QueryData, QueryParts,
@@ -72,8 +72,8 @@ macro_rules! tuple_data {
                 right: RangeToken<'w>,
                 f: &mut impl FnMut(Row::Item<'w>),
             ) {
-                // A function of its own, and never inlined: only as arguments do references say
-                // that they do not overlap.
+                // A separate function that is never inlined: only as arguments do references tell the
+                // compiler that they do not overlap.
                 #[inline(never)]
                 fn apart<'w, $($name: QueryParts,)* Row, Visit>(
                     fetch: &<($($name,)*) as QueryParts>::Fetch<'w>,

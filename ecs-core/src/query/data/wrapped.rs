@@ -1,4 +1,4 @@
-//! Query data around other data: optional, and enabled or not.
+//! Query data that wraps other data: `Option` and `Present`.
 
 use core::marker::PhantomData;
 
@@ -37,7 +37,7 @@ impl<Q: Term> Term for Option<Q> {
 }
 
 impl<Q: QueryParts> QueryParts for Option<Q> {
-    /// The rows are those in which Q is there and enabled.
+    /// The rows are those that have Q enabled, or all of them in a chunk that was opened by its address.
     type Fetch<'w> = Option<(Q::Fetch<'w>, Rows)>;
     type Address = Option<Q::Address>;
 
@@ -77,8 +77,8 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
 
 impl<Q: ReadOnlyParts> ReadOnlyParts for Option<Q> {}
 
-/// As data, `Present<&T>` or `Present<&mut T>`: the value, whatever the bit says. As a filter,
-/// `Present<T>`: the entity has `T`, enabled or not.
+/// As data, `Present<&T>` or `Present<&mut T>` gives the value even if it is disabled. As a filter,
+/// `Present<T>` passes the entities that have `T`, enabled or not.
 #[derive(Debug)]
 pub struct Present<T>(PhantomData<T>);
 
