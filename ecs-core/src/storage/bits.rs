@@ -5,18 +5,17 @@ use core::ops::Range;
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
-/// A bit per row, outside the blocks.
+/// The enabled bits of one component in one chunk: a bit per row, stored outside the blocks.
 ///
-/// Bits are atomics so that a bit can be flipped from anywhere, also while queries run. All
-/// accesses are relaxed: a bit says whether a row takes part, it publishes no data; two systems
-/// that need an order between them get it from the schedule. Bits at and after the chunk's
-/// length are zero (I-5).
+/// The bits are atomics so that any thread can flip one, even while queries run. All accesses are
+/// relaxed: a bit says whether a row takes part and publishes no data. Two systems that need an order
+/// between them get it from the schedule. Bits at and after the chunk's length are zero (I-5).
 ///
-/// They are not counted: a flip would cost twice as much, and a pass that enters a chunk looks at all of its
-/// words, 32 at most, anyway.
+/// Set bits are not counted: that would double the cost of a flip, and a pass that enters a chunk reads
+/// all of its words, 32 at most, anyway.
 ///
-/// A caller that has the bits alone writes them by shared references as well: views keep the addresses of
-/// words (I-23), which an exclusive reference to these would make worthless.
+/// A caller with exclusive access to the bits also writes them through shared references: views keep the
+/// addresses of words (I-23), which an exclusive reference to the words would invalidate.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct EnableBits<'a>(pub(super) &'a [AtomicU64]);
 
@@ -28,7 +27,7 @@ pub struct EnabledBit<'a> {
 }
 
 impl<'a> EnabledBit<'a> {
-    /// The bit of a row among the words of its chunk.
+    /// Returns the bit of a row, given the words of its chunk.
     #[inline]
     pub(crate) fn of_row(words: &'a [AtomicU64], row: usize) -> Self {
         #[expect(clippy::cast_possible_truncation, reason = "the remainder is below 64")]
@@ -36,17 +35,18 @@ impl<'a> EnabledBit<'a> {
         Self { word: &words[row / 64], shift }
     }
 
-    /// Whether the component is enabled now.
+    /// Returns whether the component is enabled now.
     #[inline]
     #[must_use]
     pub fn get(self) -> bool {
         self.word.load(Ordering::Relaxed) >> self.shift & 1 != 0
     }
 
-    /// Switches a row that is there on or off; returns what it was. May run beside anything.
+    /// Enables or disables the component of an existing row, and returns whether it was enabled. May run
+    /// at the same time as anything else.
     #[inline]
     pub(crate) fn set(self, enabled: bool) -> bool {
-        // A look is much cheaper than a read-modify-write, and often all that is needed.
+        // A load is much cheaper than a read-modify-write, and often enough.
         if self.get() == enabled {
             return enabled;
         }
@@ -59,13 +59,13 @@ impl<'a> EnabledBit<'a> {
         before & bit != 0
     }
 
-    /// [`set`](Self::set) where no other thread flips bits of this chunk meanwhile; if one does,
-    /// one of the two flips may be lost.
+    /// The same as [`set`](Self::set), but no other thread may flip bits of this chunk at the same time.
+    /// If one does, either flip may be lost.
     #[inline]
     pub(crate) fn set_alone(self, enabled: bool) -> bool {
         let before = self.word.load(Ordering::Relaxed);
-        // Plain loads and stores: a read-modify-write would cost several times as much. No branch
-        // either, since which way a bit is flipped is a matter of chance.
+        // A plain load and store: a read-modify-write would cost several times as much. No branch either,
+        // since the direction of a flip is unpredictable.
         let others = before & !(1 << self.shift);
         self.word.store(others | u64::from(enabled) << self.shift, Ordering::Relaxed);
         before >> self.shift & 1 != 0
@@ -78,18 +78,18 @@ impl<'a> EnableBits<'a> {
         self.0
     }
 
-    /// The bit of a row that is there.
+    /// Returns the bit of an existing row.
     #[inline]
     pub(crate) fn bit(self, row: usize) -> EnabledBit<'a> {
         EnabledBit::of_row(self.0, row)
     }
 
-    /// Whether all of these rows are switched on.
+    /// Returns whether all of these rows are enabled.
     fn are_on(self, rows: Range<usize>) -> bool {
         masks(rows).all(|(word, mask)| self.0[word].load(Ordering::Relaxed) & mask == mask)
     }
 
-    /// Switches rows on or off that no other thread switches meanwhile.
+    /// Enables or disables the rows in `mask`, which no other thread changes meanwhile.
     #[inline]
     fn switch(self, word: usize, mask: u64, enabled: bool) {
         let word = &self.0[word];
@@ -97,12 +97,13 @@ impl<'a> EnableBits<'a> {
         word.store(if enabled { bits | mask } else { bits & !mask }, Ordering::Relaxed);
     }
 
-    /// Switches rows on that have come, or off that go.
+    /// Enables rows that have come, or disables rows that leave.
     pub(super) fn fill(self, rows: Range<usize>, enabled: bool) {
         masks(rows).for_each(|(word, mask)| self.switch(word, mask, enabled));
     }
 
-    /// Gives rows the bits that as many rows from `start` on have in another chunk, or later in this.
+    /// Copies to these rows the bits of as many rows from `start` on, in another chunk or later in this
+    /// one.
     pub(super) fn copy_rows(self, rows: Range<usize>, from: Self, start: usize) {
         if self.are_on(rows.clone()) && from.are_on(start..start + rows.len()) {
             return;
@@ -112,7 +113,7 @@ impl<'a> EnableBits<'a> {
         }
     }
 
-    /// Switches the rows of a chunk with `len` rows that are in the mask on or off.
+    /// Enables or disables the rows in the mask, of a chunk with `len` rows.
     pub(crate) fn set_rows(self, len: usize, rows: &Rows, enabled: bool) {
         match rows {
             Rows::None => {}
@@ -125,7 +126,7 @@ impl<'a> EnableBits<'a> {
     }
 }
 
-/// The words that these rows have bits in, and which bits.
+/// Iterates over the words that hold the bits of these rows, each with a mask of these bits.
 fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     let Range { start, end } = rows;
     let words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };

@@ -1,4 +1,4 @@
-//! The chunks of one archetype: their blocks, and all that is known about them outside the blocks.
+//! The chunks of one archetype: their blocks, and the bookkeeping outside the blocks.
 #![expect(unsafe_code, reason = "computes the addresses of rows, copies and drops rows")]
 
 mod mover;
@@ -24,10 +24,10 @@ use crate::user_code::finish;
 pub(crate) use crate::component::DropErasedFn as DropFn;
 pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
 
-/// Rows in chunks, packed: every chunk before the last used one is full (I-4).
+/// The rows of an archetype, packed in chunks: every chunk before the last used one is full (I-4).
 ///
-/// A chunk is at most 2,048 rows, and the unit of everything that is known about rows. Memory comes in
-/// blocks, which have the rows of one chunk, or of several in a row.
+/// A chunk has at most 2,048 rows, and all bookkeeping about rows is per chunk. Memory comes in blocks,
+/// each of which has the rows of one chunk, or of several consecutive ones.
 ///
 /// ```text
 ///            chunk 0   chunk 1   chunk 2  ...      structure of arrays: a query that skips a
@@ -37,34 +37,35 @@ pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
 /// versions   [......]  [......]  [......]          per tracked column and row
 /// ```
 ///
-/// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are
-/// unowned (I-2). The chunks after the used ones are empty; one is kept, so that a row that comes
-/// and goes at a border does not allocate each time.
-// In the order in which queries come across the fields: with a thousand archetypes, what a query
-// costs is how many cache lines it touches in each.
+/// Rows `0..len` of every column are initialised and owned by the chunk; rows from `len` on are unowned
+/// (I-2). The chunks after the used ones are empty. One of them is kept, so that a row that repeatedly
+/// comes and goes at a chunk border does not allocate each time.
+// In the order in which queries access the fields: with a thousand archetypes, the cost of a query is the
+// number of cache lines that it accesses in each.
 #[repr(C)]
 #[derive(Debug)]
 pub struct Chunks {
     used: usize,
     row_count: usize,
-    /// Of all columns of the first chunk, of all of the second, and so on.
+    /// The records of all columns of the first chunk, then of the second, and so on.
     records: Vec<ColumnRecord>,
-    /// Of the values of each column.
+    /// The size of a value of each column, in bytes.
     sizes: Box<[usize]>,
     heads: Vec<ChunkHead>,
-    /// How many rows the last used chunk can have; 0 where none is used.
+    /// The capacity of the last used chunk; 0 if none is used.
     last_capacity: usize,
-    /// The words of all enableable columns of the first chunk, of all of the second, and so on.
+    /// The words of all enableable columns of the first chunk, then of the second, and so on.
     bits: Vec<AtomicU64>,
     word_counts: WordCounts,
     enableable_count: usize,
-    /// Of the tracked columns, likewise.
+    /// The row versions of all tracked columns, in the same order.
     versions: Vec<ChunkVersions>,
     tracked_count: usize,
     layouts: ChunkLayouts,
-    /// One for the first chunk of each block (I-3). Most archetypes have one block.
+    /// The blocks, one for each chunk that is the first of its block (I-3). Most archetypes have one
+    /// block.
     blocks: SmallVec<[Block; 1]>,
-    /// The index of the archetype that these are the chunks of.
+    /// The index of the archetype that these chunks belong to.
     owner: u32,
 }
 
@@ -93,53 +94,53 @@ impl Chunks {
         }
     }
 
-    /// How many chunks have rows.
+    /// Returns the number of chunks that have rows.
     #[inline]
     pub(crate) fn used_count(&self) -> usize {
         self.used
     }
 
-    /// How many chunks there are, with rows or without.
+    /// Returns the number of chunks, with rows or without.
     pub(crate) fn all_count(&self) -> usize {
         self.heads.len()
     }
 
-    /// How many rows there are in all chunks.
+    /// Returns the number of rows in all chunks.
     #[inline]
     pub(crate) fn row_count(&self) -> usize {
         self.row_count
     }
 
-    /// How many rows this chunk has.
+    /// Returns the number of rows of this chunk.
     #[inline]
     pub(crate) fn len(&self, chunk: usize) -> usize {
         self.heads[chunk].len()
     }
 
-    /// How many rows this chunk can have.
+    /// Returns the number of rows that this chunk has room for.
     pub(crate) fn capacity(&self, chunk: usize) -> usize {
         self.layouts.of_chunk(chunk).capacity
     }
 
-    /// The number of a chunk.
+    /// Returns the number of a chunk in the world.
     #[inline]
     pub(crate) fn id(&self, chunk: usize) -> usize {
         self.heads[chunk].place(0).chunk()
     }
 
-    /// The word for this row, which may be reserved.
+    /// Returns the place of this row, which may be merely reserved.
     #[inline]
     pub(crate) fn place(&self, address: RowAddress) -> Place {
         self.heads[address.chunk].place(address.row)
     }
 
-    /// Where the entities of this chunk's rows begin.
+    /// Returns the start of the entities of this chunk's rows.
     #[inline]
     pub(crate) fn entity_column(&self, chunk: usize) -> NonNull<Entity> {
         self.heads[chunk].entities()
     }
 
-    /// The entities of this chunk's rows.
+    /// Returns the entities of this chunk's rows.
     #[inline]
     pub(crate) fn entities(&self, chunk: usize) -> &[Entity] {
         let head = &self.heads[chunk];
@@ -148,27 +149,27 @@ impl Chunks {
         unsafe { core::slice::from_raw_parts(head.entities().as_ptr(), head.len()) }
     }
 
-    /// What is known about a column.
+    /// Returns the record of a column.
     #[inline]
     pub(crate) fn record(&self, chunk: usize, column: usize) -> &ColumnRecord {
         debug_assert!(column < self.sizes.len());
         &self.records[chunk * self.sizes.len() + column]
     }
 
-    /// What is known about the columns of a chunk.
+    /// Returns the records of the columns of a chunk.
     #[inline]
     fn records(&self, chunk: usize) -> &[ColumnRecord] {
         let first = chunk * self.sizes.len();
         &self.records[first..first + self.sizes.len()]
     }
 
-    /// The start of a column. Rows of zero-sized components all lie there.
+    /// Returns the start of a column. All rows of a zero-sized component share it.
     #[inline]
     pub(crate) fn column(&self, chunk: usize, column: usize) -> NonNull<u8> {
         self.record(chunk, column).start()
     }
 
-    /// The address of one row of a column.
+    /// Returns the address of one row of a column.
     #[inline]
     fn value(&self, address: RowAddress, column: usize) -> NonNull<u8> {
         let size = self.sizes[column];
@@ -178,23 +179,23 @@ impl Chunks {
         unsafe { start.add(address.row * size) }
     }
 
-    /// The address of one row of the entity column.
+    /// Returns the address of one row of the entity column.
     #[inline]
     fn entity_row(&self, address: RowAddress) -> NonNull<Entity> {
         debug_assert!(address.row < self.capacity(address.chunk));
         let start = self.entity_column(address.chunk);
-        // SAFETY: the row is below the capacity, and that many fit the entity column (I-3).
+        // SAFETY: the row is below the capacity, and that many rows fit the entity column (I-3).
         unsafe { start.add(address.row) }
     }
 
-    /// The row `address` of a column that is known to be there.
+    /// Returns the address of an existing row of a column.
     #[inline]
     pub(crate) fn row(&self, address: RowAddress, column: usize) -> NonNull<u8> {
         assert!(address.row < self.len(address.chunk), "the row exists");
         self.value(address, column)
     }
 
-    /// The row `address` of a column, which is reserved: nothing lies there yet.
+    /// Returns the address of a reserved row of a column, which holds no value yet.
     #[inline]
     pub(crate) fn reserved(&self, address: RowAddress, column: usize) -> NonNull<u8> {
         let RowAddress { chunk, row } = address;
@@ -202,13 +203,13 @@ impl Chunks {
         self.value(address, column)
     }
 
-    /// When the column of this chunk was written, and when components came to it.
+    /// Returns the versions of a column of this chunk.
     #[inline]
     pub(crate) fn stamps(&self, chunk: usize, column: usize) -> &ColumnStamps {
         self.record(chunk, column).stamps()
     }
 
-    /// What is known about the rows of this chunk beside their values.
+    /// Returns the enabled bits and the row versions of this chunk.
     #[inline]
     pub(crate) fn marks(&self, chunk: usize) -> ChunkMarks<'_> {
         let versions = self.tracked_count;
@@ -220,8 +221,8 @@ impl Chunks {
         }
     }
 
-    /// The place of the next rows, up to `wanted` of them in one chunk: where they start, and how
-    /// many there are. The rows are unowned until [`commit_rows`](Self::commit_rows).
+    /// Reserves the next rows, up to `wanted` of them in one chunk. Returns the first, and how many there
+    /// are. The rows are unowned until [`commit_rows`](Self::commit_rows).
     pub(crate) fn reserve_rows(
         &mut self,
         pool: &mut BlockPool,
@@ -231,7 +232,7 @@ impl Chunks {
         (first, wanted.min(self.capacity(first.chunk) - first.row))
     }
 
-    /// The place of the next row. It is unowned until it is committed.
+    /// Reserves the next row. It is unowned until it is committed.
     #[inline]
     pub(crate) fn reserve_row(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used.wrapping_sub(1);
@@ -241,7 +242,7 @@ impl Chunks {
         }
     }
 
-    /// The first row of the next chunk.
+    /// Reserves the first row of the next chunk.
     #[cold]
     fn reserve_chunk(&mut self, pool: &mut BlockPool) -> RowAddress {
         let chunk = self.used;
@@ -252,7 +253,7 @@ impl Chunks {
     }
 
     fn push_chunk(&mut self, pool: &mut BlockPool) {
-        // All memory first: where there is none, nothing has changed but addresses.
+        // All memory first: if there is none, nothing has changed but addresses.
         pool.directory.count_change();
         self.heads.reserve(1);
         self.blocks.reserve(1);
@@ -282,13 +283,13 @@ impl Chunks {
         self.versions.extend(versions);
     }
 
-    /// Makes the next rows this archetype's own, all components enabled. `added` is when the
-    /// components came to these entities, or 0 where the caller carries over what is known.
+    /// Commits the next rows, which have these entities, with all components enabled. `added` is the
+    /// version at which the components were added, or 0 if the caller carries over the known versions.
     ///
     /// # Safety
-    /// `first` came from [`reserve_rows`](Self::reserve_rows), no rows were committed or taken
-    /// since, `entities` are no more than it granted, and every column of these rows has been
-    /// initialised (I-2).
+    /// `first` came from [`reserve_rows`](Self::reserve_rows), and no rows were committed or taken since.
+    /// There are at most as many `entities` as it granted, and every column of these rows is initialised
+    /// (I-2).
     pub(crate) unsafe fn commit_rows(
         &mut self,
         first: RowAddress,
@@ -298,15 +299,15 @@ impl Chunks {
     ) {
         debug_assert!(first.row + entities.len() <= self.capacity(first.chunk));
         let target = self.entity_row(first);
-        // One entity is the usual number, and no call of `memcpy`.
+        // A single entity is the usual case, and needs no call of `memcpy`.
         if let &[entity] = entities {
-            // SAFETY: the caller vouches for a free row, which is inside the entity column (I-3) and
+            // SAFETY: the caller guarantees a free row, which is inside the entity column (I-3) and
             // unowned (I-2).
             unsafe { target.write(entity) };
         } else {
             let source = NonNull::from(entities).cast();
-            // SAFETY: the caller vouches for so many free rows, which are inside the entity column
-            // (I-3) and unowned (I-2); `entities` is borrowed from outside the block.
+            // SAFETY: the caller guarantees this many free rows, which are inside the entity column (I-3)
+            // and unowned (I-2); `entities` is borrowed from outside the block.
             unsafe { target.copy_from_nonoverlapping(source, entities.len()) };
         }
         let count = entities.len();
@@ -323,7 +324,7 @@ impl Chunks {
         self.records(chunk).iter().for_each(|record| record.arrive(version, added));
     }
 
-    /// The first row comes to a chunk.
+    /// Begins to use a chunk, for its first row.
     #[cold]
     fn enter_chunk(&mut self, chunk: usize) {
         debug_assert_eq!(chunk, self.used);
@@ -332,7 +333,7 @@ impl Chunks {
         self.records(chunk).iter().for_each(|record| record.stamps().begin());
     }
 
-    /// The last row has left the last chunk.
+    /// Stops using the last chunk, whose last row has left.
     #[cold]
     fn leave_chunk(&mut self, pool: &mut BlockPool) {
         self.used -= 1;
@@ -351,8 +352,8 @@ impl Chunks {
         }
     }
 
-    /// Gives up all rows without dropping a value, and returns how many each chunk had: the
-    /// values lie where they were and are the caller's to drop.
+    /// Gives up all rows without dropping a value, and returns how many rows each chunk had. The values
+    /// stay where they are, for the caller to drop.
     pub(crate) fn forget_rows(&mut self) -> Vec<usize> {
         self.used = 0;
         self.last_capacity = 0;
@@ -367,14 +368,13 @@ impl Chunks {
         (0..count).map(give_up).collect()
     }
 
-    /// Drops the values of rows of one chunk that were given up, `count` of them from `first` on,
-    /// in the columns that are listed. Should a drop panic, the others are dropped all the same and
-    /// the panic goes on.
+    /// Drops the values of given-up rows of one chunk, `count` of them from `first` on, in the listed
+    /// columns. If a drop panics, the others are dropped all the same, and the panic continues.
     ///
     /// # Safety
-    /// The values are initialised and unowned (I-2), of the types that the functions are for (I-9),
-    /// and not used afterwards.
-    // Apart: its loop is there twice, for a drop that panics.
+    /// The values are initialised and unowned (I-2), have the types that the functions are for (I-9), and
+    /// are not used afterwards.
+    // Not inlined: its loop is compiled twice, for a drop that panics.
     #[inline(never)]
     pub(crate) unsafe fn drop_rows(
         &self,
@@ -388,10 +388,10 @@ impl Chunks {
                 while next < count {
                     let address = RowAddress { row: first.row + next, ..first };
                     let value = self.value(address, column);
-                    // Before its drop runs, so that no row is dropped twice.
+                    // Counted before its drop runs, so that no value is dropped twice.
                     next += 1;
-                    // SAFETY: the caller vouches for a value that is initialised, unowned (I-2), and of
-                    // the type that the function is for (I-9); each comes up once.
+                    // SAFETY: the caller guarantees a value that is initialised, unowned (I-2), and of
+                    // the type that the function is for (I-9); each is dropped once.
                     unsafe { drop.call(value) };
                 }
                 (drops, next) = (rest, 0);
@@ -400,17 +400,18 @@ impl Chunks {
     }
 }
 
-/// Where a column of a chunk starts: in the column of its block, behind the `first` rows of others.
+/// Returns the start of a column of a chunk: in the column of its block, behind the `first` rows of
+/// earlier chunks.
 fn column_start(block: &Block, offset: usize, size: usize, first: usize) -> NonNull<u8> {
     if size == 0 {
-        // The arithmetic may place an empty column at the very end of the block or past it.
+        // The arithmetic may place an empty column at the very end of the block, or past it.
         return dangling(offset);
     }
-    // SAFETY: a column that has a size ends inside its block, with the rows of all of its chunks (I-3).
+    // SAFETY: a column with a size ends inside its block, with the rows of all of its chunks (I-3).
     unsafe { block.start().add(offset + first * size) }
 }
 
-/// An address that is aligned as `offset` is and belongs to no memory, for values without a size.
+/// Returns an address that is aligned as `offset` is and belongs to no memory, for zero-sized values.
 fn dangling(offset: usize) -> NonNull<u8> {
     NonNull::new(core::ptr::without_provenance_mut(offset))
         .expect("columns start after the entities")

@@ -1,21 +1,21 @@
-//! Which chunk has which number: what lets an entity's place be four bytes.
+//! The numbers of chunks, by which the place of an entity fits in four bytes.
 
 use alloc::vec::Vec;
 
 use crate::mask::ROWS_MAX;
 
-/// Where a row is inside its archetype.
+/// The position of a row in its archetype.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct RowAddress {
     pub(crate) chunk: usize,
     pub(crate) row: usize,
 }
 
-/// The number of a chunk, unlike that of any other chunk that its world has at the moment.
+/// The number of a chunk, unique among the chunks that its world has at the moment.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct ChunkId(u32);
 
-/// Where a row is: the number of its chunk, and the row in it, in one word.
+/// The place of a row in its world: the number of its chunk, and its index there, in one word.
 ///
 /// ```text
 ///  31                              11 10            0
@@ -27,11 +27,11 @@ pub(crate) struct ChunkId(u32);
 pub(crate) struct Place(u32);
 
 const ROW_BITS: u32 = ROWS_MAX.ilog2();
-/// So many chunks can be there at once. The last number is left out: a place in it would look
-/// like the marks that the entity table puts where there is no place.
+/// The maximum number of chunks at a time. The last number is omitted, because a place in such a chunk
+/// would look like the marks with which the entity table says that there is no place.
 const CHUNKS_MAX: usize = (1 << (u32::BITS - ROW_BITS)) - 1;
 
-/// After this many there are no more. Few in tests, which are to see what happens then.
+/// The limit that is enforced. It is low in tests, which reach it.
 const CHUNKS_LIMIT: usize = if cfg!(test) { 16 } else { CHUNKS_MAX };
 
 const _: () = assert!(ROWS_MAX == 1 << ROW_BITS);
@@ -44,14 +44,14 @@ impl Place {
         Self((chunk.0 << ROW_BITS) | row as u32)
     }
 
-    /// The place so many rows further on in the same chunk.
+    /// Returns the place that is this many rows further on in the same chunk.
     #[inline]
     pub(crate) fn after(self, rows: u32) -> Self {
         debug_assert!(self.row() + (rows as usize) < ROWS_MAX);
         Self(self.0 + rows)
     }
 
-    /// The word, which is never one of the 2,048 largest numbers.
+    /// Returns the word, which is never one of the 2,048 largest numbers.
     #[inline]
     pub(crate) const fn to_bits(self) -> u32 {
         self.0
@@ -62,43 +62,44 @@ impl Place {
         Self(bits)
     }
 
-    /// The number of the chunk.
+    /// Returns the number of the chunk.
     #[inline]
     pub(crate) const fn chunk(self) -> usize {
         (self.0 >> ROW_BITS) as usize
     }
 
-    /// The row in it.
+    /// Returns the index of the row in the chunk.
     #[inline]
     pub(crate) const fn row(self) -> usize {
         self.0 as usize & (ROWS_MAX - 1)
     }
 }
 
-/// Whose chunk this is, and the how-manieth of its owner.
+/// The archetype that owns a chunk, and the index of the chunk in its list.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 struct Entry {
     owner: u32,
     chunk: u32,
 }
 
-/// Belongs to no archetype.
+/// The owner of a number that no chunk has.
 const NO_OWNER: u32 = u32::MAX;
 
-/// Chunk numbers, and where the chunks are. A number is used again when its chunk is gone.
+/// The numbers of the chunks in a world, and the archetype and index of each chunk. The number of a chunk
+/// that is gone is reused.
 ///
-/// It also counts how often a chunk came, went or changed its owner, or what is known about chunks
-/// moved in memory: who keeps addresses of such things goes by that count (I-23).
+/// It also counts how often a chunk came, went or changed its owner, and how often the bookkeeping of
+/// chunks may have moved in memory. Code that keeps addresses of these compares that count (I-23).
 #[derive(Debug, Default)]
 pub(crate) struct Directory {
     entries: Vec<Entry>,
     free: Vec<ChunkId>,
-    /// How many changes there were.
+    /// The number of changes so far.
     changes: u64,
 }
 
 impl Directory {
-    /// Makes sure that the next [`enter`](Self::enter) cannot fail.
+    /// Ensures that the next [`enter`](Self::enter) cannot fail.
     ///
     /// # Panics
     /// Panics if the world has 2,097,151 chunks already.
@@ -106,35 +107,34 @@ impl Directory {
         if self.free.is_empty() {
             self.expect_room(1);
             self.entries.reserve(1);
-            // Giving numbers back, which happens while rows are being taken out, needs no memory.
+            // Freeing numbers, which happens while rows are being taken out, then needs no memory.
             self.free.reserve(self.entries.len() + 1);
         }
     }
 
-    /// Panics unless there is room for so many more chunks.
+    /// Panics unless there is room for this many more chunks.
     pub(crate) fn expect_room(&self, chunks: usize) {
         let room = self.free.len() + CHUNKS_LIMIT.saturating_sub(self.entries.len());
         assert!(chunks <= room, "a world has at most {CHUNKS_LIMIT} chunks");
     }
 
-    /// Counts a change. A caller that moves something that may panic
-    /// half-way counts first.
+    /// Counts a change. A caller that moves something and may panic half-way counts first.
     pub(crate) fn count_change(&mut self) {
         self.changes += 1;
     }
 
-    /// Takes the place of another directory of its world, which is a change as well.
+    /// Notes that this directory replaces another one of its world, which is a change as well.
     pub(crate) fn succeed(&mut self, other: &Self) {
         self.changes += other.changes + 1;
     }
 
-    /// How many changes there were in this world.
+    /// Returns the number of changes in this world.
     #[inline]
     pub(crate) fn changes(&self) -> u64 {
         self.changes
     }
 
-    /// A number for the chunk at place `chunk` in the list of the archetype with index `owner`.
+    /// Assigns a number to the chunk with index `chunk` in the list of the archetype with index `owner`.
     pub(crate) fn enter(&mut self, owner: u32, chunk: usize) -> ChunkId {
         let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
         let entry = Entry { owner, chunk };
@@ -147,44 +147,44 @@ impl Directory {
         ChunkId(index)
     }
 
-    /// The chunk with this number is gone.
+    /// Frees the number of a chunk that is gone.
     pub(crate) fn leave(&mut self, id: ChunkId) {
         self.entries[id.0 as usize].owner = NO_OWNER;
         self.count_change();
         self.free.push(id);
     }
 
-    /// The chunk with this number has moved to another place, or to another owner.
+    /// Notes that the chunk with this number has moved to another index or another owner.
     pub(crate) fn set(&mut self, id: ChunkId, owner: u32, chunk: usize) {
         let chunk = u32::try_from(chunk).expect("fewer than 2^32 chunks");
         self.entries[id.0 as usize] = Entry { owner, chunk };
         self.count_change();
     }
 
-    /// Forgets the numbers at the end that belong to no archetype, and gives back what memory it can.
+    /// Drops the unused numbers at the end, and frees what memory it can.
     pub(crate) fn shrink(&mut self) {
         let len =
             self.entries.iter().rposition(|entry| entry.owner != NO_OWNER).map_or(0, |at| at + 1);
         self.entries.truncate(len);
         self.free.retain(|id| (id.0 as usize) < len);
         self.entries.shrink_to_fit();
-        // As `prepare` has it: giving numbers back needs no memory.
+        // As in `prepare`: freeing numbers needs no memory.
         self.free.shrink_to(len + 1);
     }
 
-    /// The index of the archetype that a place is in, and where it is there.
+    /// Returns the index of the archetype that a place is in, and the address of the row there.
     #[inline]
     pub(crate) fn resolve(&self, place: Place) -> (u32, RowAddress) {
         let entry = self.entries[place.chunk()];
         (entry.owner, RowAddress { chunk: entry.chunk as usize, row: place.row() })
     }
 
-    /// Every number of a chunk is below this.
+    /// Returns an upper bound, which every number of a chunk is below.
     pub(crate) fn bound(&self) -> usize {
         self.entries.len()
     }
 
-    /// How many chunks have a number.
+    /// Returns the number of chunks that have a number.
     pub(crate) fn len(&self) -> usize {
         self.entries.len() - self.free.len()
     }
@@ -238,7 +238,7 @@ mod tests {
         assert!(Place::new(last, ROWS_MAX - 1).to_bits() < u32::MAX - 2047);
     }
 
-    /// Large, so that there are many chunks soon.
+    /// Large, so that few entities need many chunks.
     #[derive(crate::Component, Clone)]
     struct Huge([u64; 15_000]);
 
@@ -249,7 +249,7 @@ mod tests {
         static DEFAULTS: core::cell::Cell<usize> = const { core::cell::Cell::new(0) };
     }
 
-    /// Says how many of it there are.
+    /// Counts its instances.
     #[derive(crate::Component)]
     struct WithDefault([u64; 15_000]);
 

@@ -8,12 +8,12 @@
 //! 0              each column starts at a multiple of 64 (or of its own, larger, alignment)
 //! ```
 //!
-//! Columns lie in their order, but those aligned beyond 64 come first. The padding would depend on
-//! the order otherwise, and with it how many rows fit: a world that met its components in another
-//! order would have other chunks.
+//! Columns are placed in their order, except that those aligned beyond 64 come first. Otherwise the
+//! padding would depend on the order, and with it the number of rows that fit: a world that registered
+//! its components in another order would have other chunks.
 //!
 //! A large block has room for several chunks, up to eight of 2,048 rows. The chunks share its columns, so
-//! that the rows of all of them lie side by side:
+//! that the rows of all of them are adjacent:
 //!
 //! ```text
 //! block, up to 2 MiB
@@ -33,52 +33,54 @@ use smallvec::SmallVec;
 use crate::entity::Entity;
 use crate::mask::ROWS_MAX;
 
-/// The size of an ordinary block. Tiny where chunk borders are to be crossed all the time.
+/// The size of an ordinary block in bytes. Tiny in configurations that are to cross chunk borders all the
+/// time.
 pub(crate) const BLOCK_BYTES: usize =
     if cfg!(any(miri, loom, fuzzing, formic_small_blocks)) { 512 } else { 16 * 1024 };
-/// Every column starts at a multiple of this: a cache line, and more than any SIMD load asks.
+/// The alignment of every column: a cache line, and more than any SIMD load requires.
 pub(crate) const COLUMN_ALIGN: usize = 64;
-/// The first blocks of an archetype are smaller, so that ten thousand archetypes of one entity
-/// each do not cost ten thousand whole blocks.
+/// The sizes of the first blocks of an archetype, which are smaller, so that ten thousand archetypes of
+/// one entity each do not cost ten thousand whole blocks.
 const CLASS_BYTES: [usize; 3] = [BLOCK_BYTES / 16, BLOCK_BYTES / 4, BLOCK_BYTES];
-/// So many blocks of an archetype have one chunk each.
+/// The number of blocks of an archetype, from the first on, that have one chunk each.
 const ORDINARY_BLOCKS: usize = 4;
-/// The blocks after those are large. The first `LARGE_BLOCKS` of them have this size...
+/// The later blocks are large. The first `LARGE_BLOCKS` of them have this size...
 const LARGE_BYTES: usize = 8 * BLOCK_BYTES;
 const LARGE_BLOCKS: usize = 8;
-/// ...and the others this one. No block is larger but for the sake of a single row.
+/// ...and the others this one. A block is larger only if a single row needs it.
 pub(crate) const BLOCK_BYTES_MAX: usize = 128 * BLOCK_BYTES;
-/// No block has more chunks than this.
+/// The maximum number of chunks in a block.
 const CHUNKS_MAX: usize = 8;
-/// As many rows as each chunk has of a block with several. A multiple of 64, so that the columns of
+/// The number of rows of each chunk in a block with several. A multiple of 64, so that the columns of
 /// each chunk begin at a cache line.
 const CHUNK_ROWS: usize = BLOCK_BYTES / size_of::<Entity>();
-/// What lies between two columns of a large block, at least. Without it columns of 16,384 rows begin
-/// at the same few places of the caches, which are as far apart as pages of 4 KiB are, and crowd each other
-/// out there while the rest stays empty.
+/// The minimum distance between two columns of a large block. Without it, columns of 16,384 rows begin at
+/// a multiple of 4 KiB from each other. They share the same few sets of a cache then and evict each
+/// other, while the other sets stay empty.
 const GAP_BYTES: usize = 5 * COLUMN_ALIGN;
 
-/// Room behind each column for a canary, see `block.rs`. None in release builds.
+/// The size of the canary behind each column, see `block.rs`. There is none in release builds.
 const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
 
 const _: () = assert!(CHUNK_ROWS <= ROWS_MAX && CHUNK_ROWS % 64 == 0);
 
-/// How the rows of one size of block lie in it (I-3).
+/// The layout of the rows in a block of one size (I-3).
 #[derive(Debug)]
 pub(crate) struct ChunkLayout {
-    /// Size and alignment of the block.
+    /// The size and alignment of the block.
     pub(crate) block: Layout,
-    /// How many rows each chunk of the block has room for.
+    /// The number of rows that each chunk of the block has room for.
     pub(crate) capacity: usize,
-    /// How many chunks share the block.
+    /// The number of chunks that share the block.
     pub(crate) chunk_count: usize,
-    /// Where each column starts, in bytes from the start of the block. The entities start at 0.
+    /// The start of each column, in bytes from the start of the block. The entities start at 0.
     pub(crate) offsets: Box<[usize]>,
 }
 
 impl ChunkLayout {
-    /// The layout of blocks of at least `block_bytes` that hold at least `rows_min` rows, and at most
-    /// `rows_max`.
+    /// Returns the layout of blocks of `block_bytes` with at least `rows_min` rows and at most
+    /// `rows_max`, or `None` if that is no row. A block is larger if `rows_min` rows need more, and a
+    /// large block may be smaller.
     fn new(
         columns: &[Layout],
         order: &[usize],
@@ -89,16 +91,16 @@ impl ChunkLayout {
         let row_bytes: usize =
             size_of::<Entity>() + columns.iter().map(Layout::size).sum::<usize>();
         let align = columns.iter().map(Layout::align).fold(COLUMN_ALIGN, usize::max);
-        // Padding can only lower this first guess; a row of one entity always fits ROWS_MAX.
+        // Padding can only lower this first guess.
         let is_large = block_bytes > BLOCK_BYTES;
         let gap = if is_large { GAP_BYTES } else { 0 };
         let mut rows = (block_bytes / row_bytes).clamp(rows_min, rows_max);
         loop {
-            // Several chunks are full ones.
+            // If there are several chunks, all of them are full.
             rows = if rows > CHUNK_ROWS { rows / CHUNK_ROWS * CHUNK_ROWS } else { rows };
             let (offsets, end) = place(columns, order, rows, gap);
             if end <= block_bytes || rows == rows_min {
-                // Ordinary blocks are all alike. A large one takes no more than its rows need.
+                // Ordinary blocks take all of their size. A large block takes no more than its rows need.
                 let bytes = if is_large { end } else { end.max(block_bytes) };
                 let bytes = bytes.next_multiple_of(align);
                 let block = Layout::from_size_align(bytes, align)
@@ -110,14 +112,14 @@ impl ChunkLayout {
         }
     }
 
-    /// How many rows all chunks of the block have room for.
+    /// Returns the number of rows that all chunks of the block have room for.
     pub(crate) fn rows(&self) -> usize {
         self.capacity * self.chunk_count
     }
 }
 
-/// The order in which columns lie in a block: the largest alignments beyond 64 first, and of one
-/// alignment the largest sizes.
+/// Returns the order of the columns in a block: the largest alignments beyond 64 first, and of one
+/// alignment the largest sizes. The other columns keep their order.
 fn order_of(columns: &[Layout]) -> SmallVec<[usize; 16]> {
     let mut order: SmallVec<_> = (0..columns.len()).collect();
     let beyond = |column: &Layout| {
@@ -128,7 +130,8 @@ fn order_of(columns: &[Layout]) -> SmallVec<[usize; 16]> {
     order
 }
 
-/// Puts `rows` rows of entities and of each column one after the other.
+/// Places `rows` rows of the entities and of each column one after the other. Returns where each column
+/// starts, and where the last one ends.
 fn place(columns: &[Layout], order: &[usize], rows: usize, gap: usize) -> (Box<[usize]>, usize) {
     let mut end = size_of::<Entity>() * rows + CANARY_BYTES;
     let mut offsets = alloc::vec![0; columns.len()].into_boxed_slice();
@@ -146,14 +149,15 @@ fn place(columns: &[Layout], order: &[usize], rows: usize, gap: usize) -> (Box<[
 /// The layouts of an archetype's blocks: small ones first, then ordinary ones, then large ones.
 #[derive(Debug)]
 pub(crate) struct ChunkLayouts {
-    /// Of the first blocks, of one chunk each; those after them are as the last.
+    /// The layouts of the first blocks, which have one chunk each. The last layout serves all later ones
+    /// of these.
     classes: Box<[ChunkLayout]>,
-    /// Of the first large blocks, and of those after them.
+    /// The layout of the first large blocks, and that of the large blocks after them.
     large: [ChunkLayout; 2],
 }
 
 impl ChunkLayouts {
-    /// The layouts for these columns. A row that does not fit a block gets a larger block.
+    /// Creates the layouts for these columns. A row that does not fit a block gets a larger block.
     pub(crate) fn new(columns: &[Layout]) -> Self {
         let order = order_of(columns);
         let mut classes: Vec<_> = CLASS_BYTES
@@ -170,8 +174,8 @@ impl ChunkLayouts {
         Self { classes: classes.into_boxed_slice(), large }
     }
 
-    /// The layout of the block of the chunk at this place in the archetype's list, and which chunk of
-    /// the block it is.
+    /// Returns the layout of the block that has the chunk with this index in the archetype's list, and
+    /// the index of the chunk in the block.
     #[inline]
     pub(crate) fn find(&self, chunk: usize) -> (&ChunkLayout, usize) {
         let Some(chunk) = chunk.checked_sub(ORDINARY_BLOCKS) else {
@@ -184,13 +188,13 @@ impl ChunkLayouts {
         }
     }
 
-    /// The layout of the block of the chunk at this place in the archetype's list.
+    /// Returns the layout of the block that has the chunk with this index in the archetype's list.
     #[inline]
     pub(crate) fn of_chunk(&self, chunk: usize) -> &ChunkLayout {
         self.find(chunk).0
     }
 
-    /// How many words have a bit for each row of each chunk.
+    /// Returns the numbers of words with a bit for each row, for each chunk.
     pub(super) fn word_counts(&self) -> WordCounts {
         let words = |layout: &ChunkLayout| layout.capacity.div_ceil(64);
         let mut starts = [0; ORDINARY_BLOCKS + 1];
@@ -201,20 +205,20 @@ impl ChunkLayouts {
         WordCounts { starts, large: large.map_or(0, narrow) }
     }
 
-    /// What this takes beside itself.
+    /// Returns the memory that the layouts take, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let layouts = self.classes.iter().chain(&self.large);
         layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
     }
 }
 
-/// How many words have a bit for each row of each chunk of an archetype. Those of the chunks of large
-/// blocks are as many for each, which is little beside the block.
+/// The number of words with a bit for each row, for each chunk of an archetype. All chunks of large
+/// blocks have the same number; the excess is little beside the block.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct WordCounts {
-    /// Before each of the first chunks, and before those of the large blocks.
+    /// The number of words before each of the first chunks, and before those of the large blocks.
     starts: [u8; ORDINARY_BLOCKS + 1],
-    /// Of each chunk of a large block.
+    /// The number of words of each chunk of a large block.
     large: u8,
 }
 
@@ -226,7 +230,7 @@ fn narrow(words: usize) -> u8 {
 }
 
 impl WordCounts {
-    /// How many words the chunks before this one have.
+    /// Returns the number of words of all chunks before this one.
     #[inline]
     pub(super) fn before(self, chunk: usize) -> usize {
         match chunk.checked_sub(ORDINARY_BLOCKS) {
@@ -247,7 +251,7 @@ mod tests {
         Layout::from_size_align(size, align).expect("a valid layout")
     }
 
-    /// Every property that the rest of the store relies on (I-3).
+    /// Checks every property that the rest of the store relies on (I-3).
     fn check(columns: &[Layout]) {
         let layouts = ChunkLayouts::new(columns);
         for class in layouts.classes.iter().chain(&layouts.large) {
@@ -344,7 +348,7 @@ mod tests {
     fn first_chunks_are_smaller_than_later_ones() {
         let layouts = ChunkLayouts::new(&[layout(4, 4)]);
         let capacities = [0, 1, 2, 3].map(|chunk| layouts.of_chunk(chunk).capacity);
-        // Tiny blocks leave out the smallest class, of which no row would fit.
+        // Tiny blocks omit the smallest class, in which no row would fit.
         assert!(capacities[0] < capacities[1] && capacities[1] <= capacities[2]);
         assert_eq!(capacities[2], capacities[3]);
         assert_eq!(layouts.of_chunk(2).block.size(), BLOCK_BYTES);

@@ -1,4 +1,4 @@
-//! Raw memory: how rows lie in a block, where blocks come from, and the chunks of an archetype.
+//! Raw memory: the layout of rows in a block, the pool of blocks, and the chunks of an archetype.
 
 mod bits;
 mod block;

@@ -1,4 +1,4 @@
-//! When each row of a tracked component was changed, and when it came.
+//! The versions of each row of a tracked component: of its last change, and of its addition.
 
 use alloc::boxed::Box;
 use core::ops::Range;
@@ -7,13 +7,13 @@ use super::column_records::{ChangeWindow, Writers};
 use crate::mask::Rows;
 use crate::sync::{AtomicU64, Ordering};
 
-/// The versions of the rows of one tracked component in one chunk: outside the blocks, so that looking
-/// for what has changed touches no value.
+/// The versions of the rows of one tracked component in one chunk. They are stored outside the blocks, so
+/// that a search for changes reads no value.
 #[derive(Debug)]
 pub struct ChunkVersions {
-    /// When each value was last handed out to be written, or replaced.
+    /// The version at which each value was last borrowed for writing, or replaced.
     pub(crate) changed: Stamps,
-    /// When the entity got the component.
+    /// The version at which each entity got the component.
     pub(crate) added: Stamps,
 }
 
@@ -24,21 +24,22 @@ pub struct ChunkVersions {
 /// groups  [ newest 9 floor 3 low 9 mask 0b100 ][ ... ]
 /// ```
 ///
-/// Who asks for the rows above a version that is at least the floor, and below `low`, has the
-/// answer in the mask; only older questions have to look at the stamps.
+/// The mask answers which rows are stamped above a version that is at least `floor` and below `low`. No
+/// row is stamped above a version that is at least `newest`. All other questions have to compare stamps.
 ///
-/// All accesses are relaxed: a stamp says that something was written, it publishes nothing. Who
-/// asks is ordered after the writer by the schedule, or by `&mut World`.
+/// All accesses are relaxed: a stamp says that something was written and publishes no data. A reader is
+/// ordered after the writer by the schedule, or by `&mut World`.
 ///
-/// A caller that has the world alone writes by shared references as well: views keep the addresses of the
-/// versions of chunks (I-23), which an exclusive reference to these would make worthless.
+/// A caller with exclusive access to the world also writes through shared references: views keep the
+/// addresses of the versions of chunks (I-23), which an exclusive reference to the versions would
+/// invalidate.
 #[derive(Debug)]
 pub(crate) struct Stamps {
     rows: Box<[AtomicU64]>,
     groups: Box<[Group]>,
 }
 
-/// What is known about 64 rows (I-14).
+/// The summary of 64 rows (I-14).
 #[derive(Debug)]
 struct Group {
     /// No row has a stamp above this.
@@ -64,14 +65,15 @@ impl Default for Group {
 }
 
 impl Group {
-    /// Enters rows that are stamped with the version of this window, which is not below `newest`.
+    /// Adds rows that are stamped with the version of this window, which is not below `newest`.
     #[inline]
     fn mark(&self, newest: u64, bits: u64, window: ChangeWindow) {
         let version = window.version;
         if version > newest {
             self.newest.store(version, Ordering::Relaxed);
-            // No query is going to ask about less than what is there: begin a new mask. Not where
-            // others may be marking at the same time, who would lose their bits.
+            // As a rule, no query asks about a version below `newest` any more: begin a new mask. Other
+            // threads that mark at the same time would lose their bits, so only a single writer does
+            // this.
             if newest <= window.newest_run && window.writers == Writers::One {
                 self.floor.store(newest, Ordering::Relaxed);
                 self.low.store(version, Ordering::Relaxed);
@@ -85,7 +87,7 @@ impl Group {
     /// Adds rows to the mask.
     #[inline]
     fn add(&self, bits: u64, window: ChangeWindow) {
-        // Those who share a version store the same.
+        // Threads that share a version store the same value.
         if window.version < self.low.load(Ordering::Relaxed) {
             self.low.store(window.version, Ordering::Relaxed);
         }
@@ -96,7 +98,7 @@ impl Group {
         }
     }
 
-    /// Enters the stamp of a row that has just come to its place.
+    /// Adds the stamp of a row that has just come to its place.
     fn enter(&self, bit: u64, version: u64) {
         let [newest, floor, low, mask] = self.words();
         self.newest.store(version.max(newest), Ordering::Relaxed);
@@ -108,13 +110,13 @@ impl Group {
         }
     }
 
-    /// What is known: newest, floor, low, mask.
+    /// Returns `newest`, `floor`, `low` and `mask`.
     #[inline]
     fn words(&self) -> [u64; 4] {
         [&self.newest, &self.floor, &self.low, &self.mask].map(|word| word.load(Ordering::Relaxed))
     }
 
-    /// A row leaves.
+    /// Removes a row that leaves.
     fn leave(&self, bit: u64) {
         self.mask.store(self.mask.load(Ordering::Relaxed) & !bit, Ordering::Relaxed);
     }
@@ -128,13 +130,13 @@ impl Stamps {
         }
     }
 
-    /// The version of one row.
+    /// Returns the version of one row.
     #[inline]
     pub(crate) fn get(&self, row: usize) -> u64 {
         self.rows[row].load(Ordering::Relaxed)
     }
 
-    /// Stamps a row. One that was stamped later stays as it is.
+    /// Stamps a row. A later stamp is kept.
     #[inline]
     pub(crate) fn mark(&self, row: usize, window: ChangeWindow) {
         let (stamp, group) = (&self.rows[row], &self.groups[row / GROUP]);
@@ -143,12 +145,12 @@ impl Stamps {
             self.mark_late(row, window);
             return;
         }
-        // No look at the stamp, which is far from anything else that is touched here.
+        // The stamp is not read: it is far from everything else that is accessed here.
         stamp.store(window.version, Ordering::Relaxed);
         group.mark(newest, 1 << (row % GROUP), window);
     }
 
-    /// Stamps a row of a group in which rows have been stamped later: a version slot that comes late.
+    /// Stamps a row of a group that has later stamps, for a version slot that comes late.
     #[cold]
     fn mark_late(&self, row: usize, window: ChangeWindow) {
         let stamp = &self.rows[row];
@@ -158,7 +160,7 @@ impl Stamps {
         }
     }
 
-    /// Stamps a run of rows.
+    /// Stamps a range of rows.
     #[inline]
     pub(crate) fn mark_run(&self, rows: Range<usize>, window: ChangeWindow) {
         let mut start = rows.start;
@@ -185,7 +187,7 @@ impl Stamps {
         self.groups[row / GROUP].enter(1 << (row % GROUP), version);
     }
 
-    /// Takes a row out, and tells its stamp.
+    /// Removes a row, and returns its stamp.
     fn take(&self, row: usize) -> u64 {
         self.groups[row / GROUP].leave(1 << (row % GROUP));
         let stamp = self.get(row);
@@ -193,21 +195,21 @@ impl Stamps {
         stamp
     }
 
-    /// Narrows the rows of a chunk with `len` rows to those that were stamped after `since`.
+    /// Narrows the rows of a chunk with `len` rows to those stamped after `since`.
     #[inline]
     pub(crate) fn keep_after(&self, since: u64, len: usize, rows: &mut Rows) {
-        // What a caller asks with may be any number; no version is as large as this.
+        // The caller may pass any number; no version is as large as this.
         let since = since.min(u64::MAX >> 1);
         rows.keep_words(len, |index| self.after(index, since));
     }
 
-    /// A bit for each of 64 rows: whether it was stamped after `since`.
+    /// Returns a bit for each of 64 rows: whether it was stamped after `since`.
     #[inline]
     fn after(&self, index: usize, since: u64) -> u64 {
         let [newest, floor, low, mask] = self.groups[index].words();
-        // The sign says whether it is above `since`: versions are far below 2^63. Whether a group has
-        // changed is a matter of chance, so that there is one branch, for what is not the rule: that
-        // the mask is not the answer.
+        // The sign bit says whether a version is above `since`: versions are far below 2^63. Whether a
+        // group has changed is unpredictable, so the only branch is on the rare case that the mask is not
+        // the answer.
         let [any, floor, low] = [newest, floor, low].map(|version| since.wrapping_sub(version));
         if (any & (floor | !low)) >> 63 != 0 {
             return self.compare(index, since, if floor >> 63 == 0 { mask } else { u64::MAX });
@@ -215,21 +217,21 @@ impl Stamps {
         mask & (any >> 63).wrapping_neg()
     }
 
-    /// The slow way: looks at the stamps of the candidates.
+    /// Compares the stamps of the candidates, which is slow.
     #[cold]
     fn compare(&self, index: usize, since: u64, candidates: u64) -> u64 {
         let start = index * GROUP;
         let stamps = &self.rows[start..self.rows.len().min(start + GROUP)];
         let mut found = 0;
         for (bit, stamp) in stamps.iter().enumerate() {
-            // Versions are far below 2^63, so that the sign tells which is greater.
+            // Versions are far below 2^63, so the sign bit says which is greater.
             let later = since.wrapping_sub(stamp.load(Ordering::Relaxed)) >> 63;
             found |= later << bit;
         }
         found & candidates
     }
 
-    /// Whether the summaries are true (I-14), for a chunk with this many rows.
+    /// Returns whether the summaries are true (I-14), for a chunk with this many rows.
     fn check(&self, len: usize, version: u64) -> bool {
         let group_holds = |(index, group): (usize, &Group)| {
             let [newest, floor, low, mask] = group.words();
@@ -251,7 +253,7 @@ impl Stamps {
 }
 
 impl ChunkVersions {
-    /// The versions of a chunk without rows.
+    /// Creates the versions of a chunk without rows.
     pub(super) fn new(capacity: usize) -> Self {
         Self { changed: Stamps::new(capacity), added: Stamps::new(capacity) }
     }
@@ -262,8 +264,8 @@ impl ChunkVersions {
         self.added.set(row, added);
     }
 
-    /// Gives rows the versions that as many rows from `start` on have in another chunk, or later in
-    /// this. `changed` is when they were changed, if they are now.
+    /// Copies to these rows the versions of as many rows from `start` on, in another chunk or later in
+    /// this one. `changed`, if given, replaces the versions of the last change.
     pub(super) fn copy_rows(
         &self,
         rows: Range<usize>,
@@ -277,7 +279,7 @@ impl ChunkVersions {
         }
     }
 
-    /// Takes rows out.
+    /// Removes rows.
     pub(super) fn pop_rows(&self, rows: Range<usize>) {
         for row in rows {
             _ = self.changed.take(row);
@@ -285,7 +287,7 @@ impl ChunkVersions {
         }
     }
 
-    /// Whether all that is known is true, see [`Stamps::check`].
+    /// Returns whether all summaries are true, see [`Stamps::check`].
     pub(super) fn check(&self, len: usize, version: u64) -> bool {
         self.changed.check(len, version) && self.added.check(len, version)
     }
@@ -305,7 +307,7 @@ mod tests {
         (0..LEN).filter(|&row| rows.contains(row)).collect()
     }
 
-    /// Two threads that have both read what a group knew before either of them stamped a row.
+    /// Two threads have both read the summary of a group before either of them stamps a row.
     #[test]
     fn several_writers_do_not_begin_a_new_mask_each() {
         let stamps = Stamps::new(LEN);
@@ -339,7 +341,7 @@ mod tests {
                 usize::try_from(random.next_u64() % below as u64).expect("small")
             };
             version += next(&mut random, 3) as u64;
-            // A version slot that comes late stamps with less than was stamped before.
+            // A version slot that comes late stamps with a lower version than the newest.
             let window = ChangeWindow {
                 version: version.saturating_sub(next(&mut random, 3) as u64).max(1),
                 since: 0,

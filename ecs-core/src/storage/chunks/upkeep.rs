@@ -1,5 +1,5 @@
-//! Chunks beside the rows that come and go: the memory that they can give back, chunks that change
-//! hands as a whole, and what has to hold.
+//! Operations on whole chunks: freeing memory, handing them over to another archetype, and checking their
+//! invariants.
 
 use alloc::vec::Vec;
 
@@ -10,19 +10,19 @@ use super::{
 use crate::entity::Entity;
 
 impl Chunks {
-    /// The memory that all blocks take.
+    /// Returns the size of all blocks in bytes.
     pub(crate) fn block_bytes(&self) -> usize {
         self.blocks.iter().map(|block| block.layout().size()).sum()
     }
 
-    /// Gives back all but one of the empty chunks at the end.
+    /// Frees all but one of the empty chunks at the end.
     pub(crate) fn trim(&mut self, pool: &mut BlockPool) {
         while self.heads.len() > self.used + 1 {
             self.pop_chunk(pool);
         }
     }
 
-    /// The archetype has another index now.
+    /// Notes that the archetype has another index now.
     pub(crate) fn set_owner(&mut self, owner: u32, directory: &mut Directory) {
         self.owner = owner;
         for (chunk, head) in self.heads.iter().enumerate() {
@@ -30,7 +30,7 @@ impl Chunks {
         }
     }
 
-    /// Gives back memory that no chunk needs.
+    /// Frees spare capacity of the bookkeeping.
     pub(crate) fn shrink(&mut self, directory: &mut Directory) {
         directory.count_change();
         self.heads.shrink_to_fit();
@@ -40,7 +40,7 @@ impl Chunks {
         self.versions.shrink_to_fit();
     }
 
-    /// What is known about the chunks takes this much, as long as nothing is kept for more.
+    /// Returns the size of the bookkeeping of the chunks in bytes, without spare capacity.
     pub(crate) fn metadata_bytes(&self) -> usize {
         let each = size_of::<ChunkHead>() + self.sizes.len() * size_of::<ColumnRecord>();
         let rows: usize = (0..self.heads.len()).map(|chunk| self.capacity(chunk)).sum();
@@ -51,7 +51,7 @@ impl Chunks {
             + self.tracked_count * rows * 2 * size_of::<u64>()
     }
 
-    /// Gives back all empty chunks.
+    /// Frees all empty chunks.
     pub(crate) fn free_spare(&mut self, pool: &mut BlockPool) {
         while self.heads.len() > self.used {
             self.pop_chunk(pool);
@@ -62,8 +62,8 @@ impl Chunks {
 impl Chunks {
     /// Hands all chunks over to another archetype, which [is alike](Self::is_alike).
     ///
-    /// Rows are where they would be had they been moved one after the other, and the numbers of
-    /// their chunks stay: no entity has to be told.
+    /// The rows are where they would be if they had been moved one by one, and the chunks keep their
+    /// numbers, so the entity table does not change.
     pub(crate) fn hand_over(
         &mut self,
         pool: &mut BlockPool,
@@ -73,14 +73,14 @@ impl Chunks {
     ) {
         assert!(self.is_alike(other, plan), "rows of the one are rows of the other");
         other.free_spare(pool);
-        // By column of the other: that of the same component here.
+        // For each column of the other archetype, the column of the same component here.
         let mut sources = alloc::vec![None; other.sizes.len()];
         for (mine, step) in plan.steps.iter().enumerate() {
             if let Some(theirs) = step.target {
                 sources[theirs as usize] = Some(mine);
             }
         }
-        // The last thing that may fail: nothing has changed yet.
+        // The last step that may fail. No row has changed yet.
         let (count, columns) = (self.heads.len(), &sources);
         let records = (0..count).flat_map(|chunk| {
             let layout = other.layouts.of_chunk(chunk);
@@ -107,9 +107,9 @@ impl Chunks {
         other.set_owner(other.owner, &mut pool.directory);
     }
 
-    /// Whether the chunks of this archetype could be the other's as they are: it has none of its
-    /// own, and `plan` leaves every byte of a row as it is, since only components without a size
-    /// come or go.
+    /// Returns whether the chunks of this archetype can become the other's as they are. The other must
+    /// have no rows, neither may have enabled bits or row versions, and `plan` must leave every byte of a
+    /// row as it is: only zero-sized components are added or removed.
     pub(crate) fn is_alike(&self, other: &Self, plan: &RowPlan) -> bool {
         let stays = |size: usize, action| size == 0 && action == ColumnAction::Forget;
         let is_free = other.row_count == 0 && !plan.has_marks;
@@ -122,7 +122,7 @@ impl Chunks {
             && (0..self.heads.len()).all(|chunk| self.is_laid_out_alike(chunk, other, plan))
     }
 
-    /// Whether a chunk at this place is laid out the same in both archetypes.
+    /// Returns whether a chunk with this index has the same layout in both archetypes.
     fn is_laid_out_alike(&self, chunk: usize, other: &Self, plan: &RowPlan) -> bool {
         let (mine, theirs) = (self.layouts.of_chunk(chunk), other.layouts.of_chunk(chunk));
         let mut steps = plan.steps.iter().enumerate();
@@ -136,7 +136,7 @@ impl Chunks {
 }
 
 impl Chunks {
-    /// Looks for broken invariants: I-2 to I-5, I-7 and I-14 as far as they can be seen from here.
+    /// Looks for violations of I-2 to I-5, I-7 and I-14, as far as they are visible here.
     pub(crate) fn check(&self, version: u64) -> Result<(), (&'static str, &'static str)> {
         let expect =
             |holds: bool, invariant, detail| if holds { Ok(()) } else { Err((invariant, detail)) };
