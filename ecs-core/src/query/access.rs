@@ -1,4 +1,4 @@
-//! The access of a query, and the run-time check that no other user contradicts it.
+//! The access of a query, and the run-time check that no other user conflicts with it.
 
 use alloc::vec::Vec;
 
@@ -8,11 +8,11 @@ use crate::error::AccessConflict;
 use crate::name::Name;
 use crate::sync::{Ordering, ProtocolU32, ProtocolU64};
 
-/// The components that something reads and writes, their values, their enabled bits and their
-/// versions apart.
+/// The components that a user reads and writes, separately for their values, their enabled bits and their
+/// versions.
 ///
-/// Bits and versions are atomics, so two that disagree about them are no data race; but the result
-/// depends on who comes first, which is why a schedule orders them.
+/// Bits and versions are atomics, so conflicting uses of them are no data race. But the result depends on
+/// which user comes first, so a schedule orders them.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -29,34 +29,34 @@ use crate::sync::{Ordering, ProtocolU32, ProtocolU64};
 /// ```
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Access {
-    /// The components that are used, by how they are.
+    /// The components by how they are used.
     uses: [Vec<ComponentId>; Use::Name as usize + 1],
-    /// A component whose values were asked for twice, once of them to write.
+    /// A component whose values were asked for twice, once of them for writing.
     clash: Option<ComponentId>,
     has_claimants: bool,
-    /// Whether what is added now is visited whatever enabled bits say.
+    /// Whether the rows of the part that is being added are visited regardless of enabled bits.
     is_unnarrowed: bool,
 }
 
-/// How a component is used: its values, its enabled bits, its versions.
+/// The ways to use a component: its values, its enabled bits, its versions.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Use {
     Read,
-    /// A user that writes the values of a component stamps its versions.
+    /// Writes the values. Such a user also stamps the versions.
     Write,
     BitRead,
     BitWrite,
     VersionRead,
-    /// It is named otherwise.
+    /// Names the component in any other way.
     Name,
 }
 
 use Use::{BitRead, BitWrite, Name as Named, Read, VersionRead, Write};
 
-/// The uses by which a term is about a component.
+/// The uses that count as naming a component.
 const NAMING: &[Use] = &[Read, Write, BitRead, BitWrite, Named];
 
-/// What one user needs for each use, one of these, and what it does in a message.
+/// For each use: the declared uses of which one is needed for it, and the verb for messages.
 const NEEDS: [(Use, &[Use], &str); 5] = [
     (Write, &[Write], "writes"),
     (Read, &[Read, Write], "reads"),
@@ -65,10 +65,10 @@ const NEEDS: [(Use, &[Use], &str); 5] = [
     (VersionRead, &[VersionRead], "asks for changes of"),
 ];
 
-/// The uses of two users that must never happen at the same time.
+/// The pairs of uses of two users that must never happen at the same time.
 const VALUE_CONFLICTS: [(Use, Use); 3] = [(Write, Write), (Write, Read), (Read, Write)];
 
-/// Those that have to happen in an order.
+/// The pairs of uses that must happen in an order.
 const ORDER_CONFLICTS: [(Use, Use); 5] = [
     (BitWrite, BitWrite),
     (BitWrite, BitRead),
@@ -84,7 +84,7 @@ fn add(list: &mut Vec<ComponentId>, id: ComponentId) {
 }
 
 impl Access {
-    /// Adds a use. Values that are used twice, once of them to write, clash.
+    /// Adds a use. Values that are used twice, once of them for writing, clash.
     pub(crate) fn add(&mut self, how: Use, id: ComponentId) {
         let clashing: &[Use] = match how {
             Read => &[Write],
@@ -97,15 +97,15 @@ impl Access {
         add(&mut self.uses[how as usize], id);
     }
 
-    /// Adds that the enabled bits of a component decide which rows are visited.
+    /// Records that the enabled bits of a component decide which rows are visited.
     pub(crate) fn add_narrowing(&mut self, id: ComponentId) {
         if !self.is_unnarrowed {
             self.add(BitRead, id);
         }
     }
 
-    /// Adds a part of the query that is visited whatever enabled bits say. Bits that it hands out as
-    /// data stay uses.
+    /// Adds a part of the query whose rows are visited regardless of enabled bits. Bits that it hands out
+    /// as data still count as uses.
     pub(crate) fn unnarrowed<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
         let outer = core::mem::replace(&mut self.is_unnarrowed, true);
         let state = part(self);
@@ -117,7 +117,8 @@ impl Access {
         self.has_claimants = true;
     }
 
-    /// Whether rows are handed out as [`Claimant`](crate::Claimant)s, which one user does at a time.
+    /// Returns whether rows are handed out as [`Claimant`](crate::Claimant)s, which only one user does at
+    /// a time.
     #[must_use]
     pub const fn has_claimants(&self) -> bool {
         self.has_claimants
@@ -131,36 +132,39 @@ impl Access {
         uses.iter().any(|&how| self.of(how).contains(&id))
     }
 
-    /// Whether a query with this access does not come by this archetype.
+    /// Whether a query with this access skips this archetype, because it does not name a component that
+    /// hides it.
     pub(crate) fn leaves_out(&self, archetype: &Archetype) -> bool {
         archetype.hidden_by.iter().any(|&id| !self.has_any(NAMING, id))
     }
 
-    /// The component that one query or view asks for twice, once of them to write: it is refused.
+    /// Returns the component that one query or view asks for twice, once of them for writing. Such a
+    /// query is refused.
     #[must_use]
     pub const fn clash(&self) -> Option<ComponentId> {
         self.clash
     }
 
-    /// The components whose values are read.
+    /// Returns the components whose values are read.
     #[must_use]
     pub fn reads(&self) -> &[ComponentId] {
         self.of(Read)
     }
 
-    /// The components whose values are written.
+    /// Returns the components whose values are written.
     #[must_use]
     pub fn writes(&self) -> &[ComponentId] {
         self.of(Write)
     }
 
-    /// Whether nothing is written, neither values nor bits.
+    /// Returns whether nothing is written, neither values nor bits.
     #[must_use]
     pub fn is_read_only(&self) -> bool {
         self.of(Write).is_empty() && self.of(BitWrite).is_empty()
     }
 
-    /// The first component with which `part` does something that this access does not, and what.
+    /// Returns the first component that `part` uses in a way that this access does not cover, with the
+    /// verb for that use.
     pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
         NEEDS.iter().find_map(|&(how, needed, does)| {
             let lacking = part.of(how).iter().find(|&&id| !self.has_any(needed, id));
@@ -168,7 +172,7 @@ impl Access {
         })
     }
 
-    /// Takes in what another access does.
+    /// Adds the uses of another access.
     pub fn merge(&mut self, other: &Self) {
         for how in [Read, Write, BitRead, BitWrite, VersionRead] {
             other.of(how).iter().for_each(|&id| add(&mut self.uses[how as usize], id));
@@ -177,8 +181,8 @@ impl Access {
         self.has_claimants |= other.has_claimants;
     }
 
-    /// The components over which this and another access cannot go on at the same time: one
-    /// writes the values or the bits that the other uses, or stamps the versions that it reads.
+    /// Returns the components that keep this and another access from running at the same time: one writes
+    /// the values or the bits that the other uses, or stamps the versions that it reads.
     #[must_use]
     pub fn conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = self.value_conflicts(other);
@@ -186,8 +190,8 @@ impl Access {
         found
     }
 
-    /// The components of which one side writes the values that the other uses: what must never
-    /// happen at the same time, as opposed to what must happen in an order.
+    /// Returns the components whose values one side writes and the other uses. Such uses must never
+    /// happen at the same time; other conflicts only have to be ordered.
     #[must_use]
     pub fn value_conflicts(&self, other: &Self) -> Vec<ComponentId> {
         let mut found = Vec::new();
@@ -203,23 +207,23 @@ impl Access {
     }
 }
 
-/// For each component of a world, who uses its values at this moment.
+/// The users of the values of each component of a world at the moment.
 ///
-/// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so
-/// that the next user sees all that was written (the models are in `loom_models`). Where no user of
-/// the cell writes, it is [`READ_ONLY`] for as long as there is the cell, and readers leave it alone.
+/// A word is the number of readers, or [`WRITER`]. Taking it acquires and leaving it releases, so the
+/// next user sees all that was written (the models are in `loom_models`). If no user of the cell writes
+/// the component, the word is [`READ_ONLY`] for the life of the cell, and readers do not change it.
 #[derive(Debug, Default)]
 pub(crate) struct Borrows {
     words: Vec<ProtocolU64>,
-    /// For each version slot of the cell.
+    /// One for each version slot of the cell.
     claim_loops: Vec<ClaimLoops>,
 }
 
-/// The loops of one user of a cell that hand out [`Claimant`](crate::Claimant)s: one at a time, so
-/// that no row has two claimants on different threads.
+/// The loops of one user of a cell that hand out [`Claimant`](crate::Claimant)s. Only one runs at a time,
+/// so no row has two claimants on different threads.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimLoops {
-    /// [`WRITER`] while there is one.
+    /// [`WRITER`] while a loop runs.
     word: ProtocolU64,
     begun: ProtocolU32,
 }
@@ -228,13 +232,14 @@ impl ClaimLoops {
     fn begin(&self) -> bool {
         let is_free = take_write(&self.word);
         if is_free {
-            // Relaxed: threads that the loop hands rows to see it by way of how they get them.
+            // Relaxed: threads that get rows from the loop are ordered after this by the way they get
+            // them.
             self.begun.fetch_add(1, Ordering::Relaxed);
         }
         is_free
     }
 
-    /// How many have begun.
+    /// Returns the number of loops that have begun.
     #[inline]
     pub(crate) fn begun(&self) -> u32 {
         self.begun.load(Ordering::Relaxed)
@@ -244,13 +249,13 @@ impl ClaimLoops {
 const WRITER: u64 = u64::MAX;
 const READ_ONLY: u64 = u64::MAX - 1;
 
-/// A word that no user holds, of what may be written or is read only.
+/// Returns a word without users, for values that may be written or are only read.
 pub(crate) fn unused_word(is_written: bool) -> ProtocolU64 {
     ProtocolU64::new(if is_written { 0 } else { READ_ONLY })
 }
 
 impl Borrows {
-    /// Makes words for components up to this number of them, and for this many version slots.
+    /// Adds words until there is one for each of this many components and version slots.
     pub(crate) fn grow(&mut self, component_count: usize, slot_count: usize) {
         while self.words.len() < component_count {
             self.words.push(ProtocolU64::new(0));
@@ -260,8 +265,8 @@ impl Borrows {
         }
     }
 
-    /// Forgets who used what: no user is left, a guard that was leaked is all there can be. The next
-    /// users write no more than `declared` does, or anything.
+    /// Resets all words. No user is left; only leaked guards may still exist. The next users write no
+    /// more than `declared` does, or anything if it is `None`.
     pub(crate) fn reset(&mut self, declared: Option<&Access>) {
         let is_written = declared.is_none();
         self.words.iter_mut().for_each(|word| *word = unused_word(is_written));
@@ -271,13 +276,13 @@ impl Borrows {
         self.claim_loops.iter_mut().for_each(|loops| *loops = ClaimLoops::default());
     }
 
-    /// Notes whether the next users write what `access` writes, or only read it. No user is left.
+    /// Sets whether the next users write what `access` writes, or only read it. No user is left.
     #[inline]
     pub(crate) fn set_written(&mut self, access: &Access, is_written: bool) {
         access.writes().iter().for_each(|id| self.words[id.index()] = unused_word(is_written));
     }
 
-    /// The loops of one version slot.
+    /// Returns the loops of one version slot.
     pub(crate) fn claim_loops(&self, slot: usize) -> &ClaimLoops {
         &self.claim_loops[slot]
     }
@@ -290,8 +295,8 @@ impl Borrows {
         registry: &Registry,
     ) -> Result<BorrowGuard<'w>, AccessConflict> {
         let (writes, reads) = (access.writes(), access.reads());
-        // What was taken is counted by place: a count in the guard would be written by parts and
-        // read as a whole when it is returned, for which the processor waits.
+        // The loop index counts what was taken. A count in the guard would be written in parts and read
+        // as a whole when the guard is returned, and the processor would stall on that.
         for (place, &id) in writes.iter().enumerate() {
             if !take_write(&self.words[id.index()]) {
                 self.leave(&writes[..place], &[]);
@@ -347,13 +352,13 @@ pub(crate) fn leave_write(word: &ProtocolU64) {
 }
 
 pub(crate) fn leave_read(word: &ProtocolU64) {
-    // Relaxed: a word is this for the whole life of a cell, or never.
+    // Relaxed: a word has this value for the whole life of a cell, or never.
     if word.load(Ordering::Relaxed) != READ_ONLY {
         word.fetch_sub(1, Ordering::Release);
     }
 }
 
-/// The right to use the values of some components, until it is dropped (I-10).
+/// A guard for the right to use the values of some components, until it is dropped (I-10).
 #[derive(Debug)]
 pub(crate) struct BorrowGuard<'w> {
     borrows: &'w Borrows,

@@ -1,50 +1,52 @@
-//! Which row has taken which entity, in a word per entity: the protocol of [`ExclusiveView`](super::ExclusiveView).
+//! The words that record which row has claimed which entity: the protocol of
+//! [`ExclusiveView`](super::ExclusiveView).
 
 use alloc::vec::Vec;
 
 use crate::sync::{Ordering, ProtocolU32};
 
-/// A word per entity slot: which row has taken the entity that is there, in which loop, and whether
-/// it holds a claim on it at this moment (I-12).
+/// One word per entity slot. It says which row has claimed the entity in the slot, in which loop, and
+/// whether it holds a claim at the moment (I-12).
 ///
 /// ```text
 /// number of the loop         | held | index of the row's entity
 /// 31 - `index_bits` bits     |  1   | `index_bits` bits
 /// ```
 ///
-/// A word keeps the row until the loop ends, so that a second row is found whenever it comes. What
-/// an earlier loop has left counts for nothing; what it holds is held as long as the view is the same.
-/// The words are cleared only where the numbers of loops begin again, or an index needs another bit.
+/// A word keeps its row until the loop ends, so a second row is detected whenever it comes. What an
+/// earlier loop has left does not count. What it still holds stays held for the life of the view. The
+/// words are cleared only when the loop numbers start again, or an index needs another bit.
 ///
-/// Taking a word acquires and leaving it releases: who claims an entity next sees what was written
-/// before. The models are in `loom_models`.
+/// Taking a word acquires and leaving it releases, so the next row that claims the entity sees what was
+/// written before. The models are in `loom_models`.
 #[derive(Debug, Default)]
 pub(crate) struct ClaimWords {
     words: Vec<ProtocolU32>,
     index_bits: u32,
-    /// The number of the first loop of this view. 0 is that of none.
+    /// The number of the first loop of this view. No loop has number 0.
     first_loop: u32,
 }
 
-/// How many loops of one view have numbers of their own; later ones have the last of these.
+/// The number of loops of one view that have their own numbers. Later loops share the last of these.
 const LOOPS: u32 = 4;
 
-/// Twice the numbers of a view have to fit beside an index, and zero with them.
+/// The maximum number of index bits. They leave 3 bits for the loop number: enough for the numbers of one
+/// view, and for 0.
 const INDEX_BITS_MAX: u32 = 28;
 
-/// Why a word was not taken.
+/// The reason why a word was not taken.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Refused {
     /// The same row holds it.
     Held,
-    /// The row of the entity with this index has taken it in the same loop, or holds it.
+    /// The row of the entity with this index has claimed it in the same loop, or holds it.
     By(u32),
 }
 
 impl ClaimWords {
-    /// Begins a view, with words for this many slots, none of them taken.
+    /// Begins a view with words for this many slots, none of them taken.
     ///
-    /// Panics if there are more than 2^28 of them.
+    /// Panics if there are 2^28 of them or more.
     pub(crate) fn prepare(&mut self, slot_count: usize) {
         let index_bits = usize::BITS - slot_count.leading_zeros();
         assert!(
@@ -71,17 +73,18 @@ impl ClaimWords {
         word >> (self.index_bits + 1)
     }
 
-    /// Takes the word of a slot for a row, in a loop that comes after `earlier` ones in this view; gives
-    /// what [`leave`](Self::leave) is to leave there. Both are below the number of slots.
+    /// Takes the word of a slot for a row, in the loop that follows `earlier` others in this view.
+    /// Returns the word to pass to [`leave`](Self::leave). `slot` and `row` are below the number of
+    /// slots.
     #[inline]
     pub(crate) fn take(&self, slot: usize, row: u32, earlier: u32) -> Result<u32, Refused> {
         let number = self.first_loop + earlier.min(LOOPS - 1);
         let mine = number << (self.index_bits + 1) | row;
         let word = &self.words[slot];
-        // Relaxed: what counts is what the exchange finds.
+        // Relaxed: only what the exchange finds counts.
         let mut seen = word.load(Ordering::Relaxed);
         loop {
-            // Left by this row, in an earlier view, or in an earlier loop of this one.
+            // Free if left by this row, in an earlier view, or in an earlier loop of this view.
             let is_free = seen == mine
                 || self.loop_of(seen) < self.first_loop
                 || self.loop_of(seen) < number && seen & self.held() == 0;
@@ -102,13 +105,14 @@ impl ClaimWords {
         }
     }
 
-    /// Lets go of the word of a slot, which this row has taken: it still has it, and holds it no more.
+    /// Releases the word of a slot that this row has taken. The row keeps the slot for the loop, but does
+    /// not hold it any more.
     #[inline]
     pub(crate) fn leave(&self, slot: usize, mine: u32) {
         self.words[slot].store(mine, Ordering::Release);
     }
 
-    /// How many slots there are.
+    /// Returns the number of slots.
     pub(crate) fn slot_count(&self) -> usize {
         self.words.len()
     }
@@ -118,7 +122,7 @@ impl ClaimWords {
 mod tests {
     use super::*;
 
-    /// What a slot was left with counts for nothing when the numbers of loops begin again.
+    /// What was left in a slot does not count any more when the loop numbers start again.
     #[test]
     fn words_are_cleared_when_the_numbers_of_loops_begin_again() {
         let slots = 1 << 18;
@@ -164,7 +168,7 @@ mod tests {
             words.leave(5, mine);
             assert_eq!(words.take(5, 2, earlier), Err(Refused::By(1)));
         }
-        // From here on all are one loop.
+        // From here on, all loops share one number.
         assert_eq!(words.take(5, 2, LOOPS), Err(Refused::By(1)));
         assert!(words.take(5, 1, LOOPS + 7).is_ok());
         words.prepare(8);

@@ -1,4 +1,4 @@
-//! Filters: conditions of a query that are not handed out.
+//! Filters: conditions of a query that give no data.
 
 use core::marker::PhantomData;
 
@@ -11,9 +11,8 @@ use crate::component::{Component, IdSource};
 use crate::entity::Entity;
 use crate::mask::Rows;
 
-/// What a query asks of a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
-/// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which have to
-/// hold.
+/// The conditions of a query on a row beside its data: [`With`], [`Without`], [`Present`], [`Disabled`],
+/// [`Changed`], [`Added`], [`Or`] and [`Not`] of these, and tuples, all members of which must hold.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -37,12 +36,12 @@ use crate::mask::Rows;
     note = "filters are `With<T>`, `Without<T>`, `Changed<T>`, `Added<T>`, `Present<T>`, `Disabled<T>`, `Or<(..)>`, `Not<F>`, or a tuple of such"
 )]
 pub trait QueryFilter {
-    /// What it is made of: terms of this crate.
+    /// The parts that this filter consists of: terms of this crate.
     #[doc(hidden)]
     type Terms: Term;
 }
 
-/// The entity has `T`, and it is enabled.
+/// Passes the entities that have `T` enabled.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -58,7 +57,7 @@ pub trait QueryFilter {
 #[derive(Debug)]
 pub struct With<T>(PhantomData<fn() -> T>);
 
-/// The entity does not have `T`, or has it disabled.
+/// Passes the entities that do not have `T`, or have it disabled.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -76,7 +75,7 @@ pub struct With<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Without<T>(PhantomData<fn() -> T>);
 
-/// The entity has `T`, and it is disabled.
+/// Passes the entities that have `T` disabled.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -90,7 +89,7 @@ pub struct Without<T>(PhantomData<fn() -> T>);
 #[derive(Debug)]
 pub struct Disabled<T>(PhantomData<fn() -> T>);
 
-/// A filter that is a term by itself.
+/// Implements a filter that is a term by itself.
 macro_rules! filter {
     ($name:ident, $slots:ty, narrows: $narrows:expr, [$($use:ident),*], $find:expr, $rows:expr) => {
         term!(
@@ -103,12 +102,12 @@ macro_rules! filter {
     };
 }
 
-/// The bits of a component, where it has some.
+/// The position of the bits of a component, or `None` if it has no bits.
 fn switchable(slot: TermSlot) -> Option<MarkSlot> {
     slot.bits.get().is_some().then_some(slot.bits)
 }
 
-/// The bits of a component, where it is there.
+/// The position of the bits of a component, or `None` if the archetype does not have the component.
 fn there(slot: Option<TermSlot>) -> Option<MarkSlot> {
     slot.map(|slot| slot.bits)
 }
@@ -117,7 +116,7 @@ filter!(
     With, MarkSlot, narrows: T::ENABLEABLE, [Name], there,
     |slot: &MarkSlot, chunk, rows| slot.keep_enabled(chunk, rows)
 );
-// One that is there and cannot be disabled is there for good.
+// A component that is present and cannot be disabled excludes the whole archetype.
 filter!(
     Without, MarkSlot, narrows: T::ENABLEABLE, [Name],
     |slot: Option<TermSlot>| slot.map_or(Some(MarkSlot::NONE), switchable),
@@ -135,7 +134,7 @@ filter!(
         slot.bits.keep_enabled(chunk, rows);
     }
 );
-// When components came is written by structural changes only, which no query runs beside.
+// Only structural changes write when components were added, and no query runs at the same time.
 filter!(
     Added, TermSlot, narrows: true, [Name], |slot| slot,
     |slot: &TermSlot, chunk, rows: &mut Rows| {
@@ -163,15 +162,16 @@ macro_rules! tuple_filter {
 
 for_each_tuple!(tuple_filter);
 
-/// The entity has `T`, enabled, and it was changed: handed out to be written, replaced or added,
-/// after the version that the query asks about (see [`Query::since`](crate::Query::since)).
+/// Passes the entities that have `T` enabled and in which it was changed after the version since which
+/// the query asks (see [`Query::since`](crate::Query::since)): handed out for writing, replaced or added.
+/// A [`Mut`](crate::Mut) counts as handed out for writing when it is dereferenced mutably.
 ///
-/// Exact for each entity where `T` is declared `#[component(tracked)]`. Else it goes by chunks: one
-/// change, or one row that comes or goes, and all rows of the chunk pass. If the closure of a
-/// [`for_each`](crate::Query::for_each) panics, the rows of that chunk that it did not reach may count
-/// as changed, too.
+/// This is exact for each entity if `T` is declared `#[component(tracked)]`. Otherwise it goes by chunks:
+/// one change, or one row that comes or goes, and all rows of the chunk pass. If the closure of a
+/// [`for_each`](crate::Query::for_each) panics, the rows of that chunk that it did not reach may also
+/// count as changed.
 ///
-/// It looks at versions only, never at values: it goes together with `&mut T` in one query.
+/// The filter reads only versions, not values, so it can be combined with `&mut T` in one query.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -187,20 +187,20 @@ for_each_tuple!(tuple_filter);
 #[derive(Debug)]
 pub struct Changed<T>(PhantomData<fn() -> T>);
 
-/// The entity has `T`, enabled, and got it after the version that the query asks about (see
-/// [`Query::since`](crate::Query::since)). To replace a value adds nothing.
+/// Passes the entities that have `T` enabled and got it after the version since which the query asks (see
+/// [`Query::since`](crate::Query::since)). Replacing a value does not count.
 ///
-/// Exact for each entity where `T` is declared `#[component(tracked)]`, else chunk by chunk.
+/// This is exact for each entity if `T` is declared `#[component(tracked)]`. Otherwise it goes by chunks.
 #[derive(Debug)]
 pub struct Added<T>(PhantomData<fn() -> T>);
 
-/// At least one of a tuple of filters holds.
+/// Passes the rows for which at least one of a tuple of filters holds.
 #[derive(Debug)]
 pub struct Or<F>(PhantomData<fn() -> F>);
 
-/// A filter does not hold.
+/// Passes the rows for which a filter does not hold.
 ///
-/// `Not<With<T>>` is [`Without<T>`](crate::Without).
+/// `Not<With<T>>` is the same as [`Without<T>`](crate::Without).
 #[derive(Debug)]
 pub struct Not<F>(PhantomData<fn() -> F>);
 
@@ -210,7 +210,7 @@ impl<F: QueryFilter> QueryFilter for Not<F> {
 
 impl<F: Term> Term for Not<F> {
     type State = WrapState<Not<()>, F::State>;
-    /// `None` where no row can pass the filter, and so all pass this one.
+    /// `None` if no row can pass the inner filter, so that all rows pass this one.
     type Slots = Option<F::Slots>;
 
     const NARROWS: bool = true;
@@ -240,7 +240,7 @@ macro_rules! or_filter {
 
         impl<$($name: Term),*> Term for Or<($($name,)*)> {
             type State = WrapState<Or<()>, ($($name::State,)*)>;
-            /// Of each, whether any row can pass it.
+            /// For each filter, its slots, or `None` if no row can pass it.
             type Slots = ($(Option<$name::Slots>,)*);
 
             const NARROWS: bool = false $(|| $name::NARROWS)*;

@@ -1,4 +1,4 @@
-//! Query plans: which archetypes match, and where their columns are.
+//! Query plans: the archetypes that match a query, and the positions of their columns.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -15,40 +15,41 @@ use crate::component::{IdSource, Registry};
 use crate::hash::TypeMap;
 use crate::storage::Directory;
 
-/// What a query asks for and what it filters by, as one term.
+/// The data and the filter of a query as one term.
 pub(crate) type TermsOf<Q, F> = (<Q as QueryData>::Parts, <F as QueryFilter>::Terms);
 
-/// One archetype that matches, and where the components of the terms are in it.
+/// An archetype that matches, with the positions of the components of the terms in it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Match<Slots> {
     pub(crate) archetype: ArchetypeId,
     pub(crate) slots: Slots,
 }
 
-/// A match of this query: its slots are those of the data and those of the filter.
+/// A match of this query. Its slots are those of the data and those of the filter.
 pub(crate) type MatchOf<Q, F> = Match<<TermsOf<Q, F> as Term>::Slots>;
 
-/// A plan without the lifetimes of its query: it lists exactly those of the first `seen`
-/// archetypes that match, in their order (I-8).
+/// A plan without the lifetimes of its query. It lists exactly those of the first `seen` archetypes that
+/// match, in their order (I-8).
 #[derive(Debug)]
 pub(crate) struct Plan<State, Slots, Cached> {
-    /// The world that made it, and which of its lists of archetypes it goes by; 0 for a plan that the
-    /// world itself keeps, which goes when the list does.
+    /// The world that made the plan, and the epoch of the list of archetypes that it was made from. Both
+    /// are 0 for a plan that the world itself keeps, which is dropped together with the list.
     world: u64,
     epoch: u64,
     state: State,
     pub(crate) access: Access,
-    /// What to say of a component that is asked for twice, once of them to write: no archetype is looked at
-    /// then (I-11). Written beforehand, so that the code of a query names no type and queries alike share it.
+    /// The message for a component that is asked for twice, once of them for writing: such a plan visits
+    /// no archetype (I-11). It is formatted in advance, so that the code of a query names no type and
+    /// similar queries share it.
     clash: Option<Box<str>>,
-    /// Looks at what is new: at archetypes for matches, and at chunks for what is cached about them.
+    /// Updates the plan: looks for matches in new archetypes, and caches what is known of chunks.
     look: LookFn<Self>,
     seen: usize,
     pub(super) matches: Vec<Match<Slots>>,
-    /// What is known about chunks, as of a change of the directory (I-23).
+    /// What is cached about chunks (I-23), and the value of `Directory::changes` at that time.
     pub(super) cached: Vec<Cached>,
     pub(super) known: u64,
-    /// The directory's change when this was last asked.
+    /// The value of `Directory::changes` when a query last used the plan. Views do not set it.
     asked: u64,
 }
 
@@ -57,7 +58,7 @@ type LookFn<P> = fn(&mut P, &[Archetype], &Directory);
 pub(super) type PlanOf<Q, F, Cached> =
     Plan<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots, Cached>;
 
-/// `asker` is what asks, in messages.
+/// Creates a plan. Messages call the user of the plan `asker`.
 #[cold]
 #[inline(never)]
 pub(super) fn plan<Q: QueryData, F: QueryFilter, Cached>(
@@ -80,14 +81,15 @@ fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Optio
 }
 
 impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
-    /// [`extend`](Self::extend) of a plan that a user keeps: it has to be of this world, and goes by this list of
-    /// archetypes from now on. Whether it was asked in another past, before the world was restored.
+    /// Updates a plan that a user keeps, as [`extend`](Self::extend) does. The plan must belong to this
+    /// world, and uses this list of archetypes from now on. Returns whether it was last used before the
+    /// world was restored.
     #[inline(always)]
     pub(super) fn extend_in(&mut self, source: PlanSource<'_>) -> bool {
         assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
         let is_of_another_past = self.epoch < source.restored;
         if self.epoch != source.epoch {
-            // Others have taken the places of the archetypes.
+            // Other archetypes have taken the indices of those that are listed.
             self.seen = 0;
             self.matches.clear();
             self.epoch = source.epoch;
@@ -96,7 +98,7 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         is_of_another_past
     }
 
-    /// Looks at the archetypes and chunks that have appeared since the last time.
+    /// Adds the archetypes and chunks that have appeared since the last time.
     #[inline(always)]
     fn extend(&mut self, archetypes: &[Archetype], directory: &Directory) {
         if self.seen < archetypes.len() || self.known != directory.changes() {
@@ -104,8 +106,8 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         }
     }
 
-    /// Looks at the archetypes that have appeared. Queries leave out those that are hidden; views, which are
-    /// asked for an entity, do not.
+    /// Adds the archetypes that have appeared and match. Queries leave out hidden archetypes. Views do
+    /// not, since they are asked for single entities.
     pub(super) fn find<T: Term<State = State, Slots = Slots>>(
         &mut self,
         archetypes: &[Archetype],
@@ -125,8 +127,8 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         }
     }
 
-    /// Whether all is what would be found if all archetypes and chunks were looked at again (I-8), but for what is
-    /// out of date (I-23).
+    /// Checks that the plan contains what a new pass over all archetypes and chunks would find (I-8),
+    /// apart from what is out of date (I-23).
     fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
         let changes = directory.changes();
         let (access, clash) = (self.access.clone(), None);
@@ -145,28 +147,28 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
     }
 }
 
-/// An invariant that is broken, and how.
+/// `Ok`, or an invariant that is broken and how.
 pub(super) type CheckResult = Result<(), (&'static str, &'static str)>;
 
-/// What a plan is made from and kept up with.
+/// The parts of a world from which a plan is created and updated.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct PlanSource<'a> {
     pub(crate) world: u64,
-    /// Which list of archetypes this is. What was worked out from another is worth nothing (I-21).
+    /// The number of this list of archetypes. What was computed from another list is invalid (I-21).
     pub(crate) epoch: u64,
-    /// The first epoch after the world was restored the last time.
+    /// The first epoch after the last restore of the world.
     pub(crate) restored: u64,
     pub(crate) archetypes: &'a [Archetype],
     pub(crate) directory: &'a Directory,
 }
 
-/// A query of one world, worked out once and kept: what a system holds from run to run.
+/// A query of one world, prepared once and kept: a system keeps its plans from run to run.
 ///
-/// Made by [`World::plan`](crate::World::plan). A plan is refused by every other world.
+/// Created by [`World::plan`](crate::World::plan). No other world accepts the plan.
 ///
-/// It remembers when it was last asked: [`Changed`](crate::Changed) and [`Added`](crate::Added) find
-/// what is new since then. Everything is, after the world was
-/// [restored](crate::World::restore).
+/// A plan remembers when it was last used: [`Changed`](crate::Changed) and [`Added`](crate::Added) find
+/// what is new since then. After the world was [restored](crate::World::restore), everything counts as
+/// new.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -185,24 +187,24 @@ pub struct QueryPlan<Q: QueryData, F: QueryFilter = ()> {
     last_run: LastRun,
 }
 
-/// What a plan remembers of its last run, the last time that it was asked.
+/// What a plan remembers of its last run, which is the last time that it was used.
 #[derive(Debug, Default)]
 pub(crate) struct LastRun {
-    /// The world's version; 0 where it never was.
+    /// The world's version then, or 0 if it has not run.
     pub(crate) version: u64,
-    /// The number of the declared access that it was seen to keep to; 0 where there was none.
+    /// The number of the declared access that it was last checked against, or 0 if there was none.
     pub(crate) declared: u64,
 }
 
-/// A plan of a query, and the first chunk of each match, which is opened by that alone where it is the only one:
-/// where archetypes are many and small, each step counts.
+/// A plan of a query, with the first chunk of each match. An archetype with a single chunk is opened by
+/// that alone, since each step counts if archetypes are many and small.
 pub(crate) type QueryPlanOf<Q, F> = PlanOf<Q, F, FirstChunkOf<Q>>;
 
-/// Where the data of a query is in the first chunk of an archetype, which may have more.
+/// The addresses of the data of a query in the first chunk of an archetype, which may have more chunks.
 #[derive(Debug, PartialEq)]
 pub(crate) struct FirstChunk<Address> {
     pub(super) archetype: ArchetypeId,
-    /// The place of the archetype's match.
+    /// The index of the archetype's match.
     found: u32,
     pub(super) address: Address,
 }
@@ -222,7 +224,7 @@ fn query_plan<Q: QueryData, F: QueryFilter>(
     plan::<Q, F, _>(world, ids, "query", look::<Q, F>)
 }
 
-// Apart, so that a query has none of this in its way.
+// A separate function, which keeps this code out of the queries.
 #[cold]
 #[inline(never)]
 fn look<Q: QueryData, F: QueryFilter>(
@@ -232,13 +234,14 @@ fn look<Q: QueryData, F: QueryFilter>(
 ) {
     plan.find::<TermsOf<Q, F>>(archetypes, false);
     let changes = directory.changes();
-    // The second time only: where chunks come and go from one time to the next, it would be for nothing.
+    // Only on the second use without a change: if chunks come and go between uses, caching would be in
+    // vain.
     let is_asked_again = core::mem::replace(&mut plan.asked, changes) == changes;
     if TermsOf::<Q, F>::NARROWS {
         plan.known = changes;
     } else if is_asked_again && plan.known != changes {
         plan.cached.clear();
-        // A first row is no change, so that the chunk may be empty.
+        // Chunks may be empty, since a first row does not count as a change.
         plan.cached.extend((0..).zip(&plan.matches).filter_map(|(found, place)| {
             let Match { archetype, slots } = place;
             let chunks = &archetypes[archetype.index()].chunks;
@@ -251,7 +254,8 @@ fn look<Q: QueryData, F: QueryFilter>(
 }
 
 impl<State, Slots, Address> Plan<State, Slots, FirstChunk<Address>> {
-    /// The first chunks of all matches, or none where a chunk came, went or moved since they were found.
+    /// Returns the first chunks of all matches, or none if a chunk came, went or moved since they were
+    /// cached.
     #[inline]
     pub(super) fn first_chunks(&self, directory: &Directory) -> &[FirstChunk<Address>] {
         if self.known == directory.changes() { &self.cached } else { &[] }
@@ -266,43 +270,43 @@ impl<Q: QueryData, F: QueryFilter> QueryPlan<Q, F> {
         Self { plan, last_run: LastRun::default() }
     }
 
-    /// What the query touches.
+    /// Returns the access of the query.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.plan.access
     }
 
-    /// The version at which it was last asked; 0 where it never was.
+    /// Returns the version at which the plan was last used, or 0 if it has not been used.
     #[must_use]
     pub const fn last_run(&self) -> u64 {
         self.last_run.version
     }
 
-    /// The plan, after a look at the archetypes and chunks that have appeared, and when it was last asked,
-    /// which the query that uses it now writes down.
+    /// Updates the plan, and returns it with the record of its last run, which the query that uses it now
+    /// overwrites.
     #[inline(always)]
     pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> (&QueryPlanOf<Q, F>, &mut LastRun) {
         if self.plan.extend_in(source) {
-            // The versions since then count anew.
+            // Versions are counted anew since the restore.
             self.last_run.version = 0;
         }
         (&self.plan, &mut self.last_run)
     }
 }
 
-/// The plans of a world's own queries and views, by their types.
+/// The plans of the queries and views of the world itself, by type.
 #[derive(Debug, Default)]
 pub(crate) struct PlanCache(TypeMap<CachedPlan>);
 
 #[derive(Debug)]
 struct CachedPlan {
     plan: Box<dyn Any + Send + Sync>,
-    /// Whether the plan is as it has to be.
+    /// Checks that the plan is as it has to be.
     check: fn(&dyn Any, &[Archetype], &Directory) -> CheckResult,
 }
 
 impl PlanCache {
-    /// The plan of this query, which looks at the archetypes and chunks that have appeared.
+    /// Returns the plan of this query, with the archetypes and chunks that have appeared.
     #[inline]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         &mut self,
@@ -314,7 +318,8 @@ impl PlanCache {
         self.plan(make, archetypes, directory)
     }
 
-    /// The plan of this type, which is made when it is asked for first, and looks at what has appeared.
+    /// Returns the plan of this type, which is created when it is first requested, with what has
+    /// appeared.
     #[inline]
     pub(super) fn plan<State, Slots, Cached>(
         &mut self,
@@ -341,7 +346,7 @@ impl PlanCache {
         plan
     }
 
-    /// Whether each plan lists what matches, each once (I-8), and looks where that is (I-23).
+    /// Checks that each plan lists exactly what matches, each once (I-8), with valid addresses (I-23).
     pub(crate) fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
         self.0.values().try_for_each(|plan| (plan.check)(&*plan.plan, archetypes, directory))
     }
@@ -353,7 +358,7 @@ impl PlanCache {
     }
 }
 
-/// The matches of a query that is asked without the right to write anything down.
+/// Returns the matches of a query without a plan that is kept, for a world that is borrowed shared.
 pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     registry: &Registry,
     archetypes: &[Archetype],
@@ -375,7 +380,7 @@ mod tests {
         static LOOKS: Cell<usize> = const { Cell::new(0) };
     }
 
-    /// Lets everything pass, and counts the archetypes that it is asked about.
+    /// A filter that lets everything pass, and counts the archetypes that it is asked about.
     struct Counting;
 
     impl QueryFilter for Counting {
@@ -445,7 +450,7 @@ mod tests {
         assert_eq!(world.check().unwrap_err().invariant, "I-8");
     }
 
-    /// What is cached about chunks for `&A`.
+    /// Returns what is cached about chunks for `&A`.
     fn cached_chunks(world: &mut World) -> &mut Vec<FirstChunkOf<&'static A>> {
         &mut world.plans.cached::<QueryPlanOf<&A, ()>>().cached
     }

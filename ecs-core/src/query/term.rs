@@ -1,5 +1,5 @@
-//! Terms: which archetypes and rows a query is about. Filters are made of them, and the data that a query
-//! hands out says by them who has it.
+//! Terms: conditions on archetypes and rows. Filters consist of terms. The data of a query is a term as
+//! well, which says which entities have it.
 
 use core::marker::PhantomData;
 
@@ -10,39 +10,38 @@ use crate::component::{ComponentId, IdSource};
 use crate::mask::Rows;
 use crate::storage::ChunkVersions;
 
-/// A condition on archetypes and rows. No other crate can name it: `&T` and `&mut T` of a type of theirs
-/// count as theirs, and whatever is left open for these is open to them. Its functions call no user
-/// code.
+/// A condition on archetypes and rows. No other crate can name this trait: a crate could implement it for
+/// `&T` and `&mut T` of its own types, which count as local to it. The functions call no user code.
 ///
-/// It is what unsafe code relies on: `State` is of this term alone, or of terms that ask for the same;
-/// `state` only looks ids up or registers types and adds to the access, `slots` says where the components
-/// are in this very archetype, and `rows` only narrows.
+/// Unsafe code relies on this trait. `State` belongs to this term alone, or to terms that ask for the
+/// same. `state` only looks up ids or registers types, and adds to the access. `slots` gives the
+/// positions of the components in this very archetype. `rows` only narrows.
 #[expect(unnameable_types, reason = "who can name it can implement it")]
 pub trait Term {
-    /// The component ids in one world. Also names the term in the plan cache.
+    /// The component ids in one world. The type also identifies the term in the plan cache.
     type State: Copy + Send + Sync + 'static;
-    /// Where the components are in one archetype.
+    /// The positions of the components in one archetype.
     type Slots: Copy + Send + Sync + 'static;
 
-    /// Whether bits or versions have a say in which rows match, or in what they give: then it
-    /// matters when a chunk is opened. Where it is false, `rows` lets all of them pass.
+    /// Whether enabled bits or versions decide which rows match, or which of them have an optional part:
+    /// then the time at which a chunk is opened matters. If this is false, `rows` lets all rows pass.
     const NARROWS: bool;
 
     fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State;
 
-    /// `None` where no row of the archetype can match.
+    /// Returns `None` if no row of the archetype can match.
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots>;
 
-    /// Narrows the rows of a chunk to those that match; what was stamped after the chunk's `since` is
-    /// new.
+    /// Narrows the rows of a chunk to those that match. Stamps after the `since` of the chunk's window
+    /// are new.
     fn rows(slots: &Self::Slots, chunk: &ChunkRef<'_>, rows: &mut Rows);
 }
 
-/// Makes `$of` a term about a component of type `T`: how it uses the component, whether its enabled
-/// bits matter, whether rows are narrowed by anything, and by what. It uses names that have to be in
-/// scope.
+/// Makes `$of` a term about a component of type `T`. The arguments say how it uses the component, whether
+/// the enabled bits matter, whether anything narrows the rows, and what does. The macro uses names that
+/// must be in scope.
 macro_rules! term {
-    // Data of rows that have the component.
+    // Data of the rows that have the component.
     ($of:ty as $state:ty, $use:ident, narrows: $narrows:expr $(, $may:expr, $why_not:literal)?) => {
         term!(
             $of as $state, [$use], bits: $narrows, narrows: $narrows, TermSlot, |slot| slot,
@@ -114,19 +113,18 @@ macro_rules! tuple_term {
 
 for_each_tuple!(tuple_term);
 
-/// The id of a component that is read or written; the marker keeps the plans of different types
-/// and different uses apart.
+/// The id of a component. The marker keeps the plans of different types and different uses apart.
 #[doc(hidden)]
 pub type TermState<Use> = (ComponentId, PhantomData<fn() -> Use>);
 
-/// The state of what is wrapped; the marker keeps the plans of different wrappers apart.
+/// The state of a wrapped term. The marker keeps the plans of different wrappers apart.
 #[doc(hidden)]
 pub type WrapState<Wrapper, S> = (S, PhantomData<fn() -> Wrapper>);
 
-/// Where a component is in an archetype: its column, its bits and its versions of rows, if it has
-/// any.
-// Small: a plan has one for each term and archetype, and a query of many archetypes costs what it
-// brings into the cache.
+/// The positions of a component in an archetype: its column, and its enabled bits and row versions if it
+/// has any.
+// Small, because a plan has one for each term and archetype: a query of many archetypes costs as much as
+// it brings into the cache.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct TermSlot {
@@ -135,7 +133,8 @@ pub struct TermSlot {
     track: MarkSlot,
 }
 
-/// Which of an archetype's enabled bits, or versions of rows, are a component's, if any.
+/// The position of a component among the enabled bits of an archetype, or among its row versions, if it
+/// has one.
 #[doc(hidden)]
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct MarkSlot(u32);
@@ -153,7 +152,7 @@ impl MarkSlot {
         (self.0 != u32::MAX).then_some(self.0 as usize)
     }
 
-    /// Narrows to the rows whose bits are on.
+    /// Narrows to the rows whose bits are set.
     #[inline]
     pub(crate) fn keep_enabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         if let Some(slot) = self.get() {
@@ -161,7 +160,7 @@ impl MarkSlot {
         }
     }
 
-    /// Narrows to the rows whose bits are off.
+    /// Narrows to the rows whose bits are not set.
     #[inline]
     pub(crate) fn keep_disabled(self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         if let Some(slot) = self.get() {
@@ -184,12 +183,13 @@ impl TermSlot {
         self.column as usize
     }
 
-    /// Keeps the rows that were changed after a version, or that the component was added to.
+    /// Keeps the rows in which the component was changed, or added, after the `since` of the chunk's
+    /// window.
     #[inline]
     pub(crate) fn keep_later(&self, added: bool, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         let since = chunk.window.since;
         let stamps = chunk.record(self.column()).stamps();
-        // The chunk's stamp is no older than that of any row.
+        // The stamp of the chunk is at least as new as that of each row.
         if (if added { stamps.added() } else { stamps.changed() }) <= since {
             *rows = Rows::None;
         } else if let Some(versions) = self.row_versions(chunk) {
@@ -198,7 +198,7 @@ impl TermSlot {
         }
     }
 
-    /// The versions of the rows of a chunk, if the component is tracked.
+    /// Returns the versions of the rows of a chunk, if the component is tracked.
     #[inline]
     pub(crate) fn row_versions<'w>(&self, chunk: &ChunkRef<'w>) -> Option<&'w ChunkVersions> {
         Some(&chunk.chunks.marks(chunk.chunk).versions[self.track.get()?])
