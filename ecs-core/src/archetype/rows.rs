@@ -1,4 +1,4 @@
-//! Operations on whole rows: hashing, showing, saving, and the end of an archetype.
+//! Operations on whole rows: hashing, formatting, saving, and the drop of an archetype.
 #![expect(
     unsafe_code,
     reason = "lends, hashes, shows, saves and drops the values of rows, by the types of their columns"
@@ -17,8 +17,8 @@ use crate::storage::{BlockPool, Chunks, EnabledBit, RowAddress};
 use crate::user_code::finish;
 
 impl Archetype {
-    /// The first component that would have to be cloned and cannot be, if there is one; those that say
-    /// what else to do come before the others.
+    /// Returns the first component that would have to be cloned and cannot be, if any. Components that
+    /// say what to do instead come first.
     pub(crate) fn not_clone(&self) -> Option<&ComponentInfo> {
         let infos = self.columns.iter().map(|column| &column.info);
         infos
@@ -26,37 +26,37 @@ impl Archetype {
             .min_by_key(|info| info.instead_of_clone.is_empty())
     }
 
-    /// One value, as the type that the column has.
+    /// Returns one value, as the type of its column.
     ///
     /// # Panics
     /// Panics if the column is of another type, or there is no such row.
     #[inline]
     pub(crate) fn value<T: Component>(&self, address: RowAddress, column: usize) -> &T {
         self.columns[column].expect_type::<T>();
-        // SAFETY: `row` has seen the row to be there: it is initialised (I-2), and of the type of the
+        // SAFETY: `row` has checked that the row exists: it is initialised (I-2), and of the type of the
         // column (I-9); `&self`, which the result borrows, keeps writers out (I-10).
         unsafe { self.chunks.row(address, column).cast::<T>().as_ref() }
     }
 
-    /// One value, as the type that the column has, to be written.
+    /// Returns one value for writing, as the type of its column.
     ///
     /// # Panics
     /// Panics if the column is of another type, or there is no such row.
     #[inline]
     pub(crate) fn value_mut<T: Component>(&mut self, address: RowAddress, column: usize) -> &mut T {
         self.columns[column].expect_type::<T>();
-        // SAFETY: `row` has seen the row to be there: it is initialised (I-2), and of the type of the
+        // SAFETY: `row` has checked that the row exists: it is initialised (I-2), and of the type of the
         // column (I-9); the result borrows `&mut self`, which keeps all others out (I-10).
         unsafe { self.chunks.row(address, column).cast::<T>().as_mut() }
     }
 
-    /// Takes what the state hash sees of one value into it.
+    /// Adds one value to the state hash, by the function of its component.
     pub(crate) fn hash_value(&self, address: RowAddress, column: usize, hasher: &mut StateHasher) {
         let info = &self.columns[column].info;
         let value = self.chunks.row(address, column);
         let (hash, size) = (info.erased.hash, info.layout.size());
-        // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
-        // seen to be there, is initialised (I-2); `&self` keeps writers out.
+        // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has checked
+        // to exist, is initialised (I-2); `&self` keeps writers out.
         unsafe { hash(value, size, hasher) };
     }
 
@@ -64,12 +64,12 @@ impl Archetype {
         self.enabled_bit(address, column).is_none_or(EnabledBit::get)
     }
 
-    /// One value as text: as `Debug` writes it, else its bytes, else what is hashed of it.
+    /// Returns one value as text: as `Debug` writes it, else its bytes, else its hash.
     pub(crate) fn shown_value(&self, address: RowAddress, column: usize) -> String {
         struct Shown(NonNull<u8>, DebugErasedFn);
         impl fmt::Debug for Shown {
             fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-                // SAFETY: made below of a row and the function of its column's type (I-9), while
+                // SAFETY: created below from a row and the function of its column's type (I-9), while
                 // `&self` of the archetype keeps writers out.
                 unsafe { self.1(self.0, f) }
             }
@@ -85,16 +85,16 @@ impl Archetype {
         format!("a value with the hash {:016x} (it is no Debug)", hasher.finish())
     }
 
-    /// The bytes of one value, if its values have bytes.
+    /// Returns the bytes of one value, if the values of this component have bytes.
     pub(crate) fn bytes(&self, address: RowAddress, column: usize) -> Option<&[u8]> {
         let value = self.chunks.row(address, column);
         let info = &self.columns[column].info;
         let bytes = info.erased.bytes?;
-        // SAFETY: the function is that of the column's component (I-9, I-16), and the row, which
-        // `row` has seen to be there, is initialised (I-2); `&self` keeps writers out.
+        // SAFETY: the function is that of the column's component (I-9, I-16), and the row, which `row`
+        // has checked to exist, is initialised (I-2); `&self` keeps writers out.
         let bytes = unsafe { bytes(value, 1, info.layout.size()) };
-        // SAFETY: the bytes are those of a row, initialised (I-2), or what the type's own function
-        // lends with it (I-9); `&self`, which the result borrows, keeps writers out (I-10).
+        // SAFETY: the bytes are those of a row, initialised (I-2), or those that the type's own function
+        // returns for it (I-9); `&self`, which the result borrows, keeps writers out (I-10).
         Some(unsafe { bytes.as_ref() })
     }
 
@@ -113,8 +113,8 @@ impl Archetype {
         unsafe { save(first, self.chunks.len(chunk), size, out) }
     }
 
-    /// Takes all rows out and drops their values when everything else is in order; should a drop panic,
-    /// the others are dropped all the same.
+    /// Takes out all rows, and drops their values once everything else is in order. If a drop panics, the
+    /// others are dropped all the same.
     fn drop_all(&mut self) {
         let lens = self.chunks.forget_rows();
         if self.ending.drops.is_empty() {
@@ -124,14 +124,14 @@ impl Archetype {
         finish(|| {
             for (chunk, len) in chunks.by_ref() {
                 let first = RowAddress { chunk, row: 0 };
-                // SAFETY: these rows were initialised (I-2) until they were given up just now, and
-                // each chunk comes up once.
+                // SAFETY: these rows were initialised (I-2) until they were just given up, and each chunk
+                // comes up once.
                 unsafe { self.chunks.drop_rows(first, len, &self.ending.drops) };
             }
         });
     }
 
-    /// Drops all values and gives back chunks, the latter also where a drop panics.
+    /// Drops all values and frees chunks; the chunks even if a drop panics.
     pub(crate) fn empty(
         &mut self,
         pool: &mut BlockPool,
@@ -146,7 +146,7 @@ impl Archetype {
 
 impl Drop for Archetype {
     fn drop(&mut self) {
-        // The blocks are freed by the chunks, also where a drop panics.
+        // The blocks are freed with the chunks, even if a drop panics.
         self.drop_all();
     }
 }

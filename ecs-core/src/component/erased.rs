@@ -15,61 +15,61 @@ use crate::hash::StateHasher;
 pub(crate) type CloneFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 pub(super) type HashFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub(crate) type DebugFn = unsafe fn(NonNull<u8>, &mut fmt::Formatter<'_>) -> fmt::Result;
-/// Makes a default value, and puts it into the row; where that has a value already, as the `bool` says,
-/// the old one is dropped in the end.
+/// Creates a default value and stores it in the row. If the row has a value already, as the `bool` says,
+/// the old value is dropped last.
 pub(crate) type DefaultFn = unsafe fn(NonNull<u8>, bool);
 type BytesFn = unsafe fn(NonNull<u8>, usize, usize) -> NonNull<[u8]>;
 type SaveFn = unsafe fn(NonNull<u8>, usize, usize, &mut Vec<u8>) -> Result<(), CodecError>;
 type LoadFn = unsafe fn(&mut &[u8], NonNull<u8>, usize, usize) -> Result<(), CodecError>;
 pub(crate) type MapFn = unsafe fn(NonNull<u8>, &mut dyn FnMut(Entity) -> Entity);
 
-/// What can be done with a value of a component type that is known only by its pointer.
+/// The operations on a value of a component type that is known only by a pointer.
 ///
-/// Every function asks that the pointer was made for the very type that `of` was called with
-/// (I-9) and is aligned for it; or, for a component that was registered at run time, for the very
-/// component whose descriptor has the functions (I-16).
+/// Every function requires that the pointer was made for the very type that `of` was called with (I-9),
+/// and is aligned for it; or, for a component registered at run time, for the very component whose
+/// descriptor has the functions (I-16).
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErasedFns {
-    /// Drops the value in place. `None` where there is nothing to drop.
+    /// Drops the value in place. `None` if there is nothing to drop.
     pub(crate) drop: Option<DropFn>,
-    /// Clones the value at the first pointer into the uninitialised row at the second. The number
-    /// is the size of a value.
+    /// Clones the value at the first pointer into the uninitialised row at the second. The number is the
+    /// size of a value.
     pub(crate) clone: Option<CloneFn>,
-    /// Takes the value into the state hash, as far as that sees it. The number is the size of a value.
+    /// Adds the value to the state hash, by the rule of its type. The number is the size of a value.
     pub(crate) hash: HashFn,
-    /// Whether the state hash sees the whole value.
+    /// Whether the state hash covers the whole value.
     pub(crate) is_hashed: bool,
-    /// Writes the value for a person to read.
+    /// Formats the value for a person to read.
     pub(crate) debug: Option<DebugFn>,
-    /// How the fields are written and set, if that is known.
+    /// Formats and sets the fields, if they are known.
     pub(crate) fields: Option<ErasedFields>,
-    /// Makes a value that nothing is said about.
+    /// Creates the default value in a row.
     pub(crate) default: Option<DefaultFn>,
-    /// The bytes of some values, one after the other, for as long as the values may be read. The
-    /// numbers are how many there are, and the size of each.
+    /// Returns the bytes of adjacent values. They are valid for as long as the values may be read. The
+    /// numbers are the count of values and the size of each.
     pub(crate) bytes: Option<BytesFn>,
-    /// Maps the entities inside the value.
+    /// Replaces the entities inside the value.
     pub(crate) map_entities: Option<MapFn>,
-    /// How values are saved.
+    /// Saves and loads values.
     pub(crate) codec: ErasedCodec,
 }
 
-/// Drops the value at the second pointer in place. The first one is the user data that the function was
-/// given to [`ComponentDescriptor`](crate::ComponentDescriptor) with.
+/// A function that drops the value at the second pointer in place. The first pointer is the user data
+/// that was given to [`ComponentDescriptor`](crate::ComponentDescriptor) with the function.
 ///
-/// It has the C calling convention, so that a host in another language can give one of its own. It is called on
-/// whichever thread drops the value, the world included. The pointer to a value is aligned and not null; that to
-/// one without a size leads to no memory.
+/// It has the C calling convention, so that a host in another language can provide it. It may be called
+/// on any thread that drops the value or the world. The pointer to a value is aligned and not null. The
+/// pointer to a zero-sized value refers to no memory.
 pub type DropValueFn = unsafe extern "C-unwind" fn(*mut c_void, *mut c_void);
 
-/// How a value is dropped that is known only by its pointer.
+/// The operation that drops a value known only by its pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DropFn {
     pub(crate) function: DropValueFn,
     pub(crate) user_data: *mut c_void,
 }
 
-// SAFETY: the user data is for the function alone, which may be called on any thread (I-22).
+// SAFETY: only the function uses the user data, and it may be called on any thread (I-22).
 unsafe impl Send for DropFn {}
 // SAFETY: as above.
 unsafe impl Sync for DropFn {}
@@ -84,34 +84,35 @@ impl DropFn {
     /// I-16), which has no other user and is not used afterwards.
     #[inline]
     pub(crate) unsafe fn call(self, value: NonNull<u8>) {
-        // SAFETY: the caller vouches for the value; the user data is what belongs to the function.
+        // SAFETY: the caller guarantees the value; the user data is the one that belongs to the function.
         unsafe { (self.function)(self.user_data, value.as_ptr().cast()) };
     }
 }
 
-/// How the fields of a value are written and set that is known only by its pointer.
+/// The operations on the fields of a value known only by its pointer.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErasedFields {
     /// Calls the function with every field.
     pub(crate) read: unsafe fn(NonNull<u8>, &mut dyn FnMut(FieldText)),
-    /// Sets the field of this number from a text.
+    /// Sets the field with this index from a text.
     pub(crate) write: unsafe fn(NonNull<u8>, usize, &str) -> Result<(), String>,
 }
 
-/// How values of a component type are saved that are known only by their pointers.
+/// The operations that save and load values known only by their pointers.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct ErasedCodec {
     pub(crate) kind: CodecKind,
-    /// Writes so many values, one row after the other from the pointer on. The second number is
-    /// the size of a value.
+    /// Writes values that lie one row after the other from the pointer on. The numbers are their count
+    /// and the size of each.
     pub(crate) save: SaveFn,
-    /// Reads so many values into uninitialised rows from the pointer on. Where it fails or panics,
-    /// they are uninitialised again.
+    /// Reads values into uninitialised rows from the pointer on. The numbers are their count and the size
+    /// of each. If it fails or panics, the rows are uninitialised again.
     pub(crate) load: LoadFn,
 }
 
 impl ErasedFns {
-    /// Those of a type. Worked out by the compiler, so that a function is compiled for the types that use it alone.
+    /// Returns the functions of a type. It is evaluated at compile time, so that a function is compiled
+    /// only for the types that use it.
     pub(crate) const fn of<T: Component>() -> Self {
         Self {
             drop: if needs_drop::<T>() { Some(DropFn::of::<T>()) } else { None },
@@ -132,7 +133,7 @@ impl ErasedFns {
             map_entities: if T::MAP_ENTITIES.is_some() { Some(map_value::<T>) } else { None },
             codec: match T::CODEC.kind() {
                 kind @ CodecKind::Unsaved => ErasedCodec { kind, ..Self::NONE.codec },
-                // Its values are bytes, all initialised, on bytemuck's word (I-20).
+                // The values are bytes, all initialised: bytemuck guarantees that (I-20).
                 kind @ CodecKind::Plain => {
                     ErasedCodec { kind, save: save_plain, load: load_checked::<T> }
                 }
@@ -143,7 +144,7 @@ impl ErasedFns {
         }
     }
 
-    /// Of values of which nothing can be done but that they are moved.
+    /// The functions of values that can only be moved.
     pub(crate) const NONE: Self = Self {
         drop: None,
         clone: None,
@@ -161,7 +162,7 @@ impl ErasedFns {
         },
     };
 
-    /// Of values that are plain bytes, or nothing.
+    /// The functions of values that are plain bytes, or zero-sized.
     pub(crate) const PLAIN: Self = Self {
         clone: Some(copy_plain),
         hash: hash_plain,
@@ -173,118 +174,117 @@ impl ErasedFns {
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that has no other user, and that is not used
-/// afterwards.
+/// `value` points to an initialised `T` (I-2, I-9) that has no other user and is not used afterwards.
 unsafe extern "C-unwind" fn drop_value<T>(_: *mut c_void, value: *mut c_void) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and has no other user.
     unsafe { value.cast::<T>().drop_in_place() }
 }
 
 /// # Safety
-/// `source` points at an initialised `T` (I-2, I-9) that no thread writes, `target` at room for
+/// `source` points to an initialised `T` (I-2, I-9) that no thread writes, and `target` to room for
 /// another (I-3) that is unowned.
 unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _size: usize) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and that no thread writes.
     let source = unsafe { source.cast::<T>().as_ref() };
     let clone = T::CLONE.expect("`of` makes this function only for types that have one");
     let copy = clone(source);
-    // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that is unowned (I-2).
+    // SAFETY: the caller guarantees room for a `T` (I-3, I-9) that is unowned (I-2).
     unsafe { target.cast::<T>().write(copy) };
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+/// `value` points to an initialised `T` (I-2, I-9) that no thread writes.
 unsafe fn hash_value<T: Component>(value: NonNull<u8>, _size: usize, hasher: &mut StateHasher) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and that no thread writes.
     T::HASH.hash(unsafe { value.cast::<T>().as_ref() }, hasher);
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+/// `value` points to an initialised `T` (I-2, I-9) that no thread writes.
 unsafe fn debug_value<T: Component>(value: NonNull<u8>, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and that no thread writes.
     let value = unsafe { value.cast::<T>().as_ref() };
     let debug = T::DEBUG.expect("`of` makes this function only for types that have one");
     debug(value, f)
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that no thread writes.
+/// `value` points to an initialised `T` (I-2, I-9) that no thread writes.
 unsafe fn read_fields<T: Component>(value: NonNull<u8>, see: &mut dyn FnMut(FieldText)) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2), and that no thread writes.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and that no thread writes.
     let value = unsafe { value.cast::<T>().as_ref() };
     let fields = T::FIELDS.expect("`of` makes this function only for types that have one");
     (fields.read)(value, see);
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that has no other user.
+/// `value` points to an initialised `T` (I-2, I-9) that has no other user.
 unsafe fn write_field<T: Component>(
     value: NonNull<u8>,
     field: usize,
     text: &str,
 ) -> Result<(), String> {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and has no other user.
     let value = unsafe { value.cast::<T>().as_mut() };
     let fields = T::FIELDS.expect("`of` makes this function only for types that have one");
     (fields.write)(value, field, text)
 }
 
 /// # Safety
-/// `row` has room for a `T` and is aligned for it (I-3, I-9). If `replaces`, it holds one, initialised
-/// (I-2), that has no other user; else it is unowned.
+/// `row` has room for a `T` and is aligned for it (I-3, I-9). If `replaces` is set, it holds an
+/// initialised `T` (I-2) that has no other user; otherwise it is unowned.
 unsafe fn put_default<T: Component>(row: NonNull<u8>, replaces: bool) {
     let make = T::DEFAULT.expect("`of` makes this function only for types that have one");
     let (row, value) = (row.cast::<T>(), make());
     if replaces {
-        // SAFETY: the caller vouches for a `T` that is initialised (I-2) and has no other user.
+        // SAFETY: the caller guarantees a `T` that is initialised (I-2) and has no other user.
         drop(unsafe { row.replace(value) });
     } else {
-        // SAFETY: the caller vouches for room for a `T` (I-3, I-9) that nothing owns (I-2).
+        // SAFETY: the caller guarantees room for a `T` (I-3, I-9) that is unowned (I-2).
         unsafe { row.write(value) };
     }
 }
 
 /// # Safety
-/// `value` points at `size` initialised bytes (I-2, I-16), which no thread writes.
+/// `value` points to `size` initialised bytes (I-2, I-16) that no thread writes.
 unsafe fn hash_plain(value: NonNull<u8>, size: usize, hasher: &mut StateHasher) {
-    // SAFETY: the caller vouches for so many initialised bytes (I-16) that no thread writes.
+    // SAFETY: the caller guarantees this many initialised bytes (I-16) that no thread writes.
     hasher.write(unsafe { core::slice::from_raw_parts(value.as_ptr(), size) });
 }
 
 /// # Safety
-/// `values` points at `count` initialised values of `T` (I-2, I-9) that no thread writes while the
-/// bytes are used.
+/// `values` points to `count` initialised values of `T` (I-2, I-9) that no thread writes while the bytes
+/// are used.
 unsafe fn bytes_of<T: Component>(values: NonNull<u8>, count: usize, _size: usize) -> NonNull<[u8]> {
-    // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
-    // that no thread writes.
+    // SAFETY: the caller guarantees this many values of `T` (I-9) that are initialised (I-2) and that no
+    // thread writes.
     let values = unsafe { core::slice::from_raw_parts(values.cast::<T>().as_ptr(), count) };
     match T::BYTES {
-        // A zero-sized value has no bytes, and bytemuck refuses to cast to none.
+        // A zero-sized value has no bytes, and bytemuck refuses to cast it.
         Some(bytes) if size_of::<T>() > 0 => NonNull::from(bytes(values)),
         _ => NonNull::from(&[]),
     }
 }
 
 /// # Safety
-/// `values` points at `count` values of `size` initialised bytes each (I-2, I-16).
+/// `values` points to `count` values of `size` initialised bytes each (I-2, I-16).
 unsafe fn plain_bytes(values: NonNull<u8>, count: usize, size: usize) -> NonNull<[u8]> {
     NonNull::slice_from_raw_parts(values, count * size)
 }
 
 /// # Safety
-/// `source` points at `size` bytes (I-16) that no thread writes, `target` at room for as many
-/// elsewhere.
+/// `source` points to `size` bytes (I-16) that no thread writes, and `target` to room for as many that
+/// does not overlap.
 unsafe fn copy_plain(source: NonNull<u8>, target: NonNull<u8>, size: usize) {
-    // SAFETY: the caller vouches for `size` bytes (I-16) that no thread writes, and for room
-    // elsewhere.
+    // SAFETY: the caller guarantees `size` bytes (I-16) that no thread writes, and room that does not
+    // overlap them.
     unsafe { target.copy_from_nonoverlapping(source, size) };
 }
 
 /// # Safety
-/// `value` points at an initialised `T` (I-2, I-9) that has no other user.
+/// `value` points to an initialised `T` (I-2, I-9) that has no other user.
 unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity) -> Entity) {
-    // SAFETY: the caller vouches for a `T` (I-9) that is initialised (I-2) and has no other user.
+    // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and has no other user.
     let value = unsafe { value.cast::<T>().as_mut() };
     if let Some(map_entities) = T::MAP_ENTITIES {
         map_entities(value, map);
@@ -292,15 +292,15 @@ unsafe fn map_value<T: Component>(value: NonNull<u8>, map: &mut dyn FnMut(Entity
 }
 
 /// # Safety
-/// From `first` on there are `count` initialised values of `T` (I-2, I-9), which no thread writes.
+/// From `first` on there are `count` initialised values of `T` (I-2, I-9) that no thread writes.
 unsafe fn save_values<T: Component>(
     first: NonNull<u8>,
     count: usize,
     _size: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    // SAFETY: the caller vouches for so many values of `T` (I-9) that are initialised (I-2), and
-    // that no thread writes.
+    // SAFETY: the caller guarantees this many values of `T` (I-9) that are initialised (I-2) and that no
+    // thread writes.
     let values = unsafe { core::slice::from_raw_parts(first.cast::<T>().as_ptr(), count) };
     T::CODEC.write_all(values, out)
 }
@@ -314,8 +314,8 @@ unsafe fn load_checked<T: Component>(
     _size: usize,
 ) -> Result<(), CodecError> {
     let bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
-    // SAFETY: the caller ensures room for `count` values, which is how many bytes these are;
-    // they were just seen to be values of this type (I-20).
+    // SAFETY: the caller guarantees room for `count` values, which take exactly these bytes; they were
+    // just checked to be values of this type (I-20).
     unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     Ok(())
 }
@@ -331,19 +331,19 @@ unsafe fn load_values<T: Component>(
     let mut loaded = Loaded { first: first.cast::<T>(), count: 0 };
     while loaded.count < count {
         let value = T::CODEC.read(source)?;
-        // SAFETY: fewer than `count` rows from `first` on; the caller vouches for room for `count`
-        // values of `T` (I-3, I-9).
+        // SAFETY: fewer than `count` rows from `first` on; the caller guarantees room for `count` values
+        // of `T` (I-3, I-9).
         let target = unsafe { loaded.first.add(loaded.count) };
-        // SAFETY: inside that room, as was just said; the caller vouches that it is unowned (I-2).
+        // SAFETY: inside the same room; the caller guarantees that it is unowned (I-2).
         unsafe { target.write(value) };
         loaded.count += 1;
     }
-    // They are the caller's now.
+    // They belong to the caller now.
     core::mem::forget(loaded);
     Ok(())
 }
 
-/// Values that were loaded, to be dropped should those after them not load.
+/// Values that were loaded, which are dropped if a later one fails to load.
 struct Loaded<T> {
     first: NonNull<T>,
     count: usize,
@@ -352,22 +352,22 @@ struct Loaded<T> {
 impl<T> Drop for Loaded<T> {
     fn drop(&mut self) {
         let values = NonNull::slice_from_raw_parts(self.first, self.count);
-        // SAFETY: made only by `load_values`, which wrote this many values of `T` into a room that
-        // is unowned (I-2), and does not give them out unless it forgets this.
+        // SAFETY: created only by `load_values`, which wrote this many values of `T` into unowned room
+        // (I-2), and does not give them to its caller without forgetting this.
         unsafe { values.drop_in_place() };
     }
 }
 
 /// # Safety
-/// From `first` on there are `count` values of `size` initialised bytes each (I-16, I-20), which no
-/// thread writes.
+/// From `first` on there are `count` values of `size` initialised bytes each (I-16, I-20) that no thread
+/// writes.
 unsafe fn save_plain(
     first: NonNull<u8>,
     count: usize,
     size: usize,
     out: &mut Vec<u8>,
 ) -> Result<(), CodecError> {
-    // SAFETY: the caller ensures so many initialised bytes (I-16, I-20) that no thread writes meanwhile.
+    // SAFETY: the caller guarantees this many initialised bytes (I-16, I-20) that no thread writes.
     out.extend_from_slice(unsafe { core::slice::from_raw_parts(first.as_ptr(), count * size) });
     Ok(())
 }
@@ -382,7 +382,7 @@ unsafe fn load_plain(
 ) -> Result<(), CodecError> {
     let (bytes, rest) = source.split_at_checked(count * size).ok_or(CodecError)?;
     *source = rest;
-    // SAFETY: the caller ensures room for so many bytes; any bytes are values (I-16).
+    // SAFETY: the caller guarantees room for this many bytes; any bytes are values (I-16).
     unsafe { first.copy_from_nonoverlapping(NonNull::from(bytes).cast(), bytes.len()) };
     Ok(())
 }

@@ -1,5 +1,5 @@
-//! The fields of a component as text: by which a snapshot notices that plain data has changed, and as a
-//! person reads and sets them.
+//! The fields of a component as text. A snapshot uses it to notice that plain data has changed, and a
+//! person reads and sets fields by it.
 
 use alloc::format;
 use alloc::string::String;
@@ -12,18 +12,18 @@ use core::str::FromStr;
 
 use crate::name::Name;
 
-/// The fields of a struct or variant, for the derive: the name of each, empty in a tuple, and what
-/// its type is called.
+/// The fields of a struct or variant, for the derive: the name of each, which is empty in a tuple, and
+/// the name of its type.
 pub type FieldTexts<'a> = &'a [(&'a str, &'a str)];
 
-/// The fields of a struct: `x: f32, y: f32`, or `f32, f32` of a tuple.
+/// Formats the fields of a struct: `x: f32, y: f32`, or `f32, f32` for a tuple.
 #[doc(hidden)]
 #[must_use]
 pub fn struct_text(fields: FieldTexts<'_>) -> Name {
     Name::from(list(fields))
 }
 
-/// The variants of an enum: `enum Idle, Walking(f32), Waiting = 7`.
+/// Formats the variants of an enum: `enum Idle, Walking(f32), Waiting = 7`.
 #[doc(hidden)]
 #[must_use]
 pub fn enum_text(variants: &[(&str, FieldTexts<'_>)]) -> Name {
@@ -34,7 +34,8 @@ pub fn enum_text(variants: &[(&str, FieldTexts<'_>)]) -> Name {
     Name::from(alloc::format!("enum {}", variants.collect::<Vec<_>>().join(", ")))
 }
 
-/// Whether values with these fields are still values: variants may be added behind the others.
+/// Returns whether values saved with the fields `saved` are values with the fields `now`: these are the
+/// same, or have more variants behind the others. An empty text is not compared.
 pub(crate) fn are_still_values(saved: &str, now: &str) -> bool {
     let grown = || now.strip_prefix(saved).is_some_and(|rest| rest.starts_with(", "));
     saved == now || saved.is_empty() || now.is_empty() || saved.starts_with("enum ") && grown()
@@ -51,7 +52,7 @@ fn list(fields: FieldTexts<'_>) -> String {
     text
 }
 
-/// The name of a type without the modules, which change more often than it does.
+/// Returns the name of a type without its modules, which change more often than the name.
 fn without_paths(type_name: &str) -> String {
     let mut short = String::new();
     for (index, part) in type_name.split("::").enumerate() {
@@ -64,7 +65,7 @@ fn without_paths(type_name: &str) -> String {
     short
 }
 
-/// One field of a component, as [`ById::fields`](crate::ById::fields) gives it.
+/// One field of a component, as returned by [`ById::fields`](crate::ById::fields).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -84,46 +85,47 @@ fn without_paths(type_name: &str) -> String {
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct FieldText {
-    /// What it is called: its place in a tuple, `variant` for the variant of an enum, and empty for
-    /// a value whose fields are not known.
+    /// The name of the field: its index in a tuple, `variant` for the variant of an enum, and empty for a
+    /// value whose fields are not known.
     pub name: &'static str,
     /// The path of its type; empty for a variant.
     pub type_name: &'static str,
-    /// Where it lies in the value, in bytes; `None` for a variant, the length of a buffer, and a whole value.
+    /// Its offset in the value, in bytes; `None` for a variant, the length of a buffer, and a whole
+    /// value.
     pub offset: Option<usize>,
-    /// Its value; `None` for a type that cannot be written.
+    /// Its value; `None` for a type that cannot be formatted.
     pub text: Option<String>,
-    /// Whether a text can set it.
+    /// Whether it can be set from a text.
     pub is_editable: bool,
 }
 
 impl FieldText {
-    /// A whole value whose fields are not known.
+    /// Creates the text of a whole value whose fields are not known.
     pub(crate) fn whole(text: String) -> Self {
         Self { name: "", type_name: "", offset: None, text: Some(text), is_editable: false }
     }
 }
 
-/// How the fields of a component are written for a person, and set from a text.
+/// Functions that format the fields of a component for a person to read, and set them from a text.
 ///
-/// The derive makes one: fields that are `Display` and `FromStr` are written and set, vectors of
-/// two to four `f32` as well, and those that are `Debug` are written.
+/// The derive creates one. Fields that are `Display` and `FromStr` are formatted and set, as are vectors
+/// of two to four `f32`. Fields that are only `Debug` are formatted.
 #[derive(Debug)]
 pub struct FieldFns<T> {
     /// Calls the function with every field, in order.
     pub read: fn(&T, &mut dyn FnMut(FieldText)),
-    /// Sets the field of this number from a text, or says why it cannot be.
+    /// Sets the field with this index from a text, or returns why it cannot be set.
     pub write: fn(&mut T, usize, &str) -> Result<(), String>,
 }
 
-/// How to make a component that nothing is said about.
+/// A function that creates the default value of a component.
 pub type DefaultFn<T> = fn() -> T;
 
-/// The most bytes of a text; a longer one is cut off, and cannot be edited.
+/// The maximum length of a text in bytes. A longer text is cut off, and cannot be edited.
 const TEXT_BYTES_MAX: usize = 1_000;
 
-/// A type whose abilities the derive asks for: `(&&&&&&Shown::of(field)).show(field)` asks the
-/// traits below in turn, the one with most references first, as [`See`](crate::hash::See) does.
+/// A type whose capabilities the derive detects. `(&&&&&&Shown::of(field)).show(field)` tries the traits
+/// below in turn, the one with most references first, as [`See`](crate::hash::See) does.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct Shown<T>(PhantomData<fn() -> T>);
@@ -138,7 +140,7 @@ impl<T> Shown<T> {
 /// A text, if there is one, and whether it can be edited.
 type Text = (Option<String>, bool);
 
-/// A field, for the derive.
+/// Creates the text of a field, for the derive.
 #[doc(hidden)]
 #[must_use]
 pub fn field_text(
@@ -151,14 +153,14 @@ pub fn field_text(
     FieldText { name, type_name, offset, text, is_editable: editable && takes_text }
 }
 
-/// Where a field lies in a value, in bytes.
+/// Returns the offset of a field in a value, in bytes.
 #[doc(hidden)]
 #[must_use]
 pub fn offset_in<T, F: ?Sized>(value: &T, field: &F) -> Option<usize> {
     ptr::from_ref(field).cast::<()>().addr().checked_sub(ptr::from_ref(value).addr())
 }
 
-/// The variant of an enum, which a text can set to one without fields.
+/// Creates the text of the variant of an enum. A text can set it to a variant without fields.
 #[doc(hidden)]
 #[must_use]
 pub fn variant_text(variant: &'static str, is_editable: bool) -> FieldText {
@@ -235,7 +237,7 @@ fn set_vector<const N: usize>(value: &mut impl AsMut<[f32; N]>, text: &str) -> R
     Ok(())
 }
 
-/// As much of a text as is read, and whether that is all of it. What comes behind is not written.
+/// Returns the start of a text, and whether that is all of it. The rest is not formatted.
 fn bounded(text: fmt::Arguments<'_>) -> (String, bool) {
     struct Bounded(String);
     impl Write for Bounded {

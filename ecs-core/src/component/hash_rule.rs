@@ -1,4 +1,4 @@
-//! The rule by which the state hash sees the values of a component.
+//! The rule by which the state hash covers the values of a component.
 
 use alloc::vec::Vec;
 use core::any::type_name;
@@ -7,12 +7,12 @@ use core::fmt;
 use super::{BytesFn, Codec, HashFn};
 use crate::hash::StateHasher;
 
-/// How the [state hash](crate::World::state_hash) sees the values of a component.
+/// The rule by which the [state hash](crate::World::state_hash) covers the values of a component.
 ///
-/// The derive chooses one: their bytes for plain data, what `HashRule::serde` writes for
-/// `#[component(serde)]`, nothing for `#[component(unhashed)]`, and otherwise each field. By hand it is the constant
-/// [`Component::HASH`](super::Component::HASH), which has no default: a component that the hash does
-/// not see is one that says so.
+/// The derive chooses the rule: the bytes for plain data, what `HashRule::serde` writes for
+/// `#[component(serde)]`, nothing for `#[component(unhashed)]`, and otherwise each field. In an
+/// implementation by hand it is the constant [`Component::HASH`](super::Component::HASH). That has no
+/// default, so a component that the hash leaves out says so.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -28,17 +28,17 @@ use crate::hash::StateHasher;
 /// assert!(world.state_hash().uncovered()[0].ends_with("Callback"));
 /// ```
 pub enum HashRule<T> {
-    /// By their bytes.
+    /// Hashes the bytes of a value.
     Bytes(BytesFn<T>),
-    /// By a function that takes in the whole value.
+    /// Hashes by a function that covers the whole value.
     Fields(HashFn<T>),
-    /// By what the codec writes.
+    /// Hashes what the codec writes.
     Codec(Codec<T>),
-    /// By a function that takes in a part of the value. The component is among those that the hash
-    /// does [not cover](crate::StateHash::uncovered).
+    /// Hashes by a function that covers a part of the value. The component is listed among those that the
+    /// hash does [not cover](crate::StateHash::uncovered).
     Partly(HashFn<T>),
-    /// Not at all. The component is among those that the hash does
-    /// [not cover](crate::StateHash::uncovered).
+    /// Hashes nothing. The component is listed among those that the hash does [not
+    /// cover](crate::StateHash::uncovered).
     Unhashed,
 }
 
@@ -57,15 +57,15 @@ impl<T> fmt::Debug for HashRule<T> {
 }
 
 impl<T> HashRule<T> {
-    /// By what serde writes, in the format of the crate postcard.
+    /// Returns a rule that hashes what serde writes, in the format of the crate postcard.
     ///
-    /// That is not how [`Codec::serde`] saves values: the hash needs no names of fields, and tells
-    /// apart what CBOR does not. The order of a `HashMap` is part of the hash, and differs between
-    /// two runs: use a `BTreeMap`. A type whose length serde learns late, such as one with
-    /// `#[serde(flatten)]`, has no such hash.
+    /// [`Codec::serde`] saves values in another format: the hash needs no names of fields, and
+    /// distinguishes values that CBOR does not. The order of a `HashMap` is part of the hash and differs
+    /// between two runs: use a `BTreeMap`. A type whose length serde does not know in advance, such as
+    /// one with `#[serde(flatten)]`, cannot be hashed this way.
     ///
     /// # Panics
-    /// Panics if the format cannot write a value, when that is hashed.
+    /// Panics if the format cannot write a value, when that value is hashed.
     #[cfg(feature = "serde")]
     #[must_use]
     pub const fn serde() -> Self
@@ -78,19 +78,19 @@ impl<T> HashRule<T> {
         })
     }
 
-    /// Whether the hash sees the whole value.
+    /// Returns whether the hash covers the whole value.
     #[must_use]
     pub const fn is_whole(&self) -> bool {
         !matches!(self, Self::Partly(_) | Self::Unhashed)
     }
 
-    /// Takes in what it sees of a value, for the rule of what the value is a part of.
+    /// Adds what the rule covers of a value to the hash. For the rule of a type that contains the value.
     ///
     /// # Panics
     /// Panics if the codec fails to write the value.
     pub fn hash(&self, value: &T, hasher: &mut StateHasher) {
         match self {
-            // A value without a size has no bytes, and bytemuck refuses to cast to none.
+            // A zero-sized value has no bytes, and bytemuck refuses to cast it.
             Self::Bytes(_) if size_of::<T>() == 0 => {}
             Self::Bytes(bytes) => hasher.write(bytes(core::slice::from_ref(value))),
             Self::Fields(hash) | Self::Partly(hash) => hash(value, hasher),
@@ -105,7 +105,7 @@ impl<T> HashRule<T> {
         }
     }
 
-    /// Takes in several values.
+    /// Adds several values to the hash.
     pub(crate) fn hash_all(&self, values: &[T], hasher: &mut StateHasher) {
         match self {
             Self::Bytes(bytes) if size_of::<T>() > 0 => hasher.write(bytes(values)),

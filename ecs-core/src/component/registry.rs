@@ -1,4 +1,4 @@
-//! Which components a world has met, and what it knows about each.
+//! The components that a world knows, and what it knows about each.
 
 use alloc::vec::Vec;
 use core::alloc::Layout;
@@ -10,20 +10,20 @@ use crate::error::UnknownComponent;
 use crate::hash::{BuildFibonacci, TypeMap};
 use crate::name::Name;
 
-/// What stands behind a component id.
+/// The kinds of component.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Kind {
     /// A Rust type, with its name.
     Type(TypeId, &'static str),
-    /// Bytes that were given a meaning at run time.
+    /// Plain bytes, registered at run time.
     Bytes,
-    /// Values that were given functions at run time.
+    /// Values with functions that were registered at run time.
     Functions,
-    /// Values of a Rust type, under a name of their own: there can be several such components.
+    /// Values of a Rust type, under a name of their own. Several components can have the same type.
     Named(TypeId),
 }
 
-/// What a world knows about one component.
+/// The description of one component in a world.
 #[derive(Clone, Debug)]
 pub struct ComponentInfo {
     pub(crate) id: ComponentId,
@@ -37,17 +37,18 @@ pub struct ComponentInfo {
     pub(crate) was: &'static [&'static str],
     /// The fields of a value, as text.
     pub(crate) fields: Name,
-    /// What there is to do for entities with it. The copies in archetypes are not kept up.
+    /// The flags that it gives to its archetypes. The copies of this struct in archetypes are not
+    /// updated.
     pub(crate) flags: ArchetypeFlags,
-    /// Whether queries leave out entities with it.
+    /// Whether queries skip entities with it.
     pub(crate) hides: bool,
-    /// Whether only the world gives and takes it.
+    /// Whether only the world adds and removes it.
     pub(crate) managed: bool,
     pub(crate) instead_of_clone: &'static str,
 }
 
 impl ComponentInfo {
-    /// Of a Rust type, which gets its id from the registry.
+    /// Describes a Rust type, which gets its id from the registry.
     fn of<T: Component>() -> Self {
         Self {
             id: ComponentId::UNKNOWN,
@@ -66,37 +67,37 @@ impl ComponentInfo {
         }
     }
 
-    /// Of a Rust type, under another name.
+    /// Describes a Rust type under another name.
     pub(crate) fn named<T: Component>(id: ComponentId, name: Name) -> Self {
         Self { id, kind: Kind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
     }
 
-    /// Its number in this world.
+    /// Returns its number in this world.
     #[must_use]
     pub const fn id(&self) -> ComponentId {
         self.id
     }
 
-    /// Its name, as [`Component::name`] or its descriptor gives it.
+    /// Returns its name, which [`Component::name`] or its descriptor provides.
     #[must_use]
     pub const fn name(&self) -> &Name {
         &self.name
     }
 
-    /// Whether a [snapshot](crate::World::snapshot) can have values of it.
+    /// Returns whether a [snapshot](crate::World::snapshot) can contain its values.
     #[must_use]
     pub fn is_saved(&self) -> bool {
         self.erased.codec.kind != CodecKind::Unsaved
     }
 
-    /// How a value is dropped, and what the function is given beside it, where there is something to drop: for
-    /// a value that could not be inserted, for instance.
+    /// Returns the function that drops a value and the user data for it, or `None` if there is nothing to
+    /// drop. For a value that could not be inserted, for instance.
     #[must_use]
     pub fn drop_fn(&self) -> Option<(DropValueFn, *mut c_void)> {
         self.erased.drop.map(|drop| (drop.function, drop.user_data))
     }
 
-    /// The Rust type of the values, if there is one.
+    /// Returns the Rust type of the values, if there is one.
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
@@ -105,7 +106,7 @@ impl ComponentInfo {
         }
     }
 
-    /// The name of the Rust type, if there is one.
+    /// Returns the name of the Rust type, if the component is registered as that type.
     pub(crate) const fn type_name(&self) -> Option<&'static str> {
         match self.kind {
             Kind::Type(_, name) => Some(name),
@@ -113,58 +114,58 @@ impl ComponentInfo {
         }
     }
 
-    /// Whether it was registered at run time as plain bytes, which
-    /// [`ByIdMut::insert`](crate::ByIdMut::insert) and others ask for.
+    /// Returns whether it was registered at run time as plain bytes, which
+    /// [`ByIdMut::insert`](crate::ByIdMut::insert) and other functions require.
     #[must_use]
     pub const fn is_bytes(&self) -> bool {
         matches!(self.kind, Kind::Bytes)
     }
 
-    /// Size and alignment of one value, in bytes.
+    /// Returns the size and alignment of one value, in bytes.
     #[must_use]
     pub const fn layout(&self) -> Layout {
         self.layout
     }
 
-    /// Whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
+    /// Returns whether it outlives the despawning of its entity; see [`Component::CLEANUP`].
     #[must_use]
     pub const fn is_cleanup(&self) -> bool {
         self.flags.any(ArchetypeFlags::CLEANUP)
     }
 
-    /// Whether [`ByIdMut::insert_default`](crate::ByIdMut::insert_default) can make a value.
+    /// Returns whether [`ByIdMut::insert_default`](crate::ByIdMut::insert_default) can create a value.
     #[must_use]
     pub const fn has_default(&self) -> bool {
         self.erased.default.is_some() && !self.managed
     }
 
-    /// Whether it can be switched off and on per entity.
+    /// Returns whether it can be disabled and enabled per entity.
     #[must_use]
     pub const fn is_enableable(&self) -> bool {
         self.enableable
     }
 
-    /// Whether there are versions for each of its rows.
+    /// Returns whether each of its rows has versions.
     #[must_use]
     pub const fn is_tracked(&self) -> bool {
         self.tracked
     }
 }
 
-/// The components of one world. Types have one id each (I-9); components with a name of their own
-/// have ids of their own, which are never given to anything else (I-16).
+/// The components of one world. Each type has one id (I-9). Components with a name of their own have ids
+/// of their own, which never refer to anything else (I-16).
 #[derive(Debug, Default)]
 pub struct Registry {
     infos: Vec<ComponentInfo>,
     ids: TypeMap<ComponentId>,
-    /// The first of each name: two types may call themselves the same.
+    /// The first component of each name: two types may have the same name.
     names: hashbrown::HashMap<Name, ComponentId, BuildFibonacci>,
-    /// The names of components that the program has no more, which snapshots may have.
+    /// The names of components that the program no longer has, but snapshots may have.
     removed: Vec<Name>,
 }
 
 impl Registry {
-    /// The id of `T`, which is registered where it was not.
+    /// Returns the id of `T`, and registers it first if necessary.
     pub(crate) fn register<T: Component>(&mut self) -> ComponentId {
         self.obtain(TypeId::of::<T>(), ComponentInfo::of::<T>)
     }
@@ -173,7 +174,7 @@ impl Registry {
         if let Some(&id) = self.ids.get(&type_id) {
             return id;
         }
-        // A name is user code: nothing has changed yet.
+        // A name is user code, so it is called before anything has changed.
         let info = info();
         let id = self.next_id().expect("fewer than 2^32 - 1 components");
         self.push(ComponentInfo { id, ..info });
@@ -181,7 +182,7 @@ impl Registry {
         id
     }
 
-    /// The id of the next component, if there can be one more.
+    /// Returns the id of the next component, if one more is possible.
     pub(crate) fn next_id(&self) -> Option<ComponentId> {
         let id = ComponentId(u32::try_from(self.infos.len()).ok()?);
         (id != ComponentId::UNKNOWN).then_some(id)
@@ -192,7 +193,7 @@ impl Registry {
         self.infos.push(info);
     }
 
-    /// The component of this name; the first, should several types call themselves the same.
+    /// Returns the component with this name, or the first one if several types have it.
     pub(crate) fn by_name(&self, name: &str) -> Option<ComponentId> {
         self.names.get(name).copied()
     }
@@ -203,22 +204,22 @@ impl Registry {
         }
     }
 
-    /// The names of components that the program has no more.
+    /// Returns the names of components that the program no longer has.
     pub(crate) fn removed(&self) -> &[Name] {
         &self.removed
     }
 
-    /// What is known of a component whose id a caller gave.
+    /// Returns the description of a component whose id comes from a caller.
     pub(crate) fn find(&self, id: ComponentId) -> Result<&ComponentInfo, UnknownComponent> {
         self.infos.get(id.index()).ok_or(UnknownComponent { index: id.index() })
     }
 
-    /// The id of `T`, if the world has met it.
+    /// Returns the id of `T`, if it is registered.
     pub(crate) fn get<T: Component>(&self) -> Option<ComponentId> {
         self.ids.get(&TypeId::of::<T>()).copied()
     }
 
-    /// Looks for broken invariants: I-9 and I-16 as far as they can be seen from here.
+    /// Looks for violations of I-9 and I-16, as far as they are visible here.
     pub(crate) fn check(&self) -> Result<(), (&'static str, &'static str)> {
         for (index, info) in self.infos.iter().enumerate() {
             if info.id.index() != index {
@@ -237,7 +238,7 @@ impl Registry {
         Ok(())
     }
 
-    /// Has archetypes that are made from now on see to this.
+    /// Adds a flag to the archetypes with this component that are created from now on.
     pub(crate) fn add_flags(&mut self, id: ComponentId, flag: ArchetypeFlags) {
         let info = &mut self.infos[id.index()];
         info.flags = info.flags.and(flag);
@@ -252,12 +253,12 @@ impl Registry {
     }
 }
 
-/// Where a query gets the ids of its types from: with or without the right to register them.
+/// The registry from which a query gets the ids of its types, with or without the right to register them.
 #[derive(Debug)]
 pub enum IdSource<'a> {
-    /// Types that are new become known.
+    /// Registers types that are new.
     Register(&'a mut Registry),
-    /// Types that are new stay unknown, and nothing has them.
+    /// Leaves types that are new unregistered: no entity has them.
     LookUp(&'a Registry),
 }
 
@@ -277,22 +278,23 @@ impl IdSource<'_> {
     }
 }
 
-/// The lifecycle events of an archetype that have hooks or observers: a bit for each, so
-/// that an operation finds out by one test that there is nothing to do.
+/// The flags of an archetype: the lifecycle events that have hooks or observers, and the properties that
+/// structural changes depend on. They are bits, so that an operation finds out by one test that there is
+/// nothing to do.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct ArchetypeFlags(u16);
 
 impl ArchetypeFlags {
     pub(crate) const NONE: Self = Self(0);
-    /// A component is new.
+    /// A component is added that the entity did not have.
     pub(crate) const ADD: Self = Self(1);
-    /// A component was added or replaced.
+    /// A component is added or replaced.
     pub(crate) const INSERT: Self = Self(1 << 1);
     /// A value is about to be replaced or removed.
     pub(crate) const REPLACE: Self = Self(1 << 2);
-    /// A component is about to go.
+    /// A component is about to be removed.
     pub(crate) const REMOVE: Self = Self(1 << 3);
-    /// An entity is about to go.
+    /// An entity is about to be despawned.
     pub(crate) const DESPAWN: Self = Self(1 << 4);
     /// A component outlives the despawning of its entity.
     pub(crate) const CLEANUP: Self = Self(1 << 5);
@@ -300,41 +302,41 @@ impl ArchetypeFlags {
     pub(crate) const RELATED: Self = Self(1 << 6);
     /// The entities have been despawned.
     pub(crate) const DESPAWNED: Self = Self(1 << 7);
-    /// They have, and there is nothing left to clean up.
+    /// The entities have been despawned, and nothing is left to clean up.
     pub(crate) const CLEANUP_PENDING: Self = Self(1 << 8);
-    /// After a row has come.
+    /// The events after a row has come.
     pub(crate) const ON_ADD: Self = Self::ADD.and(Self::INSERT);
-    /// Before components are taken.
+    /// The events before components are removed.
     pub(crate) const ON_REMOVE: Self = Self::REPLACE.and(Self::REMOVE);
-    /// Before an entity goes.
+    /// The events before an entity is despawned.
     pub(crate) const ON_DESPAWN: Self = Self::ON_REMOVE.and(Self::DESPAWN);
 
-    /// Where an entity cannot just be taken out.
+    /// The flags of entities that cannot be despawned by just removing their row.
     pub(crate) const MORE_THAN_A_ROW: Self =
         Self::ON_DESPAWN.and(Self::CLEANUP).and(Self::RELATED).and(Self::DESPAWNED);
 
-    /// These and those.
+    /// Returns the union of both.
     pub(crate) const fn and(self, other: Self) -> Self {
         Self(self.0 | other.0)
     }
 
-    /// These, and what follows from them: who was despawned and has nothing to clean up is doomed.
+    /// Returns these flags and those that follow from them: despawned entities without cleanup components
+    /// are to be removed.
     pub(crate) const fn complete(self) -> Self {
         let is_doomed = self.any(Self::DESPAWNED) && !self.any(Self::CLEANUP);
         if is_doomed { self.and(Self::CLEANUP_PENDING) } else { self }
     }
 
-    /// Whether any of those is among these.
+    /// Returns whether any flag of `of` is among these.
     #[inline]
     pub(crate) const fn any(self, of: Self) -> bool {
         self.0 & of.0 != 0
     }
 }
 
-/// The entity was despawned, and is only there until its last cleanup component is removed.
+/// A tag of an entity that was despawned, and exists only until its last cleanup component is removed.
 ///
-/// The world gives it; queries leave such entities out unless they name the tag. See
-/// [`Component::CLEANUP`].
+/// The world adds it. Queries skip such entities unless they name the tag. See [`Component::CLEANUP`].
 ///
 /// ```
 /// use formic_ecs::prelude::*;

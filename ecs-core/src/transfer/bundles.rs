@@ -1,5 +1,5 @@
-//! Which archetype a bundle leads to: worked out once for each pair of an archetype and a bundle, and
-//! kept, the latest ones at hand.
+//! The archetype that a bundle leads to. It is computed once for each pair of an archetype and a bundle,
+//! and kept. The latest ones are cached.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -16,23 +16,24 @@ use crate::entity::Entity;
 use crate::error::MissingComponent;
 use crate::hash::{BuildFibonacci, Fibonacci, TypeMap};
 
-/// The bundle types that a world has met, and the transitions between archetypes.
+/// The bundle types that a world has used, and the transitions between archetypes.
 #[derive(Debug, Default)]
 pub(crate) struct Bundles {
     indexes: TypeMap<BundleIndex>,
-    /// Of the lists of components that were given or taken by their ids.
+    /// The lists of components that were inserted or removed by their ids.
     by_ids: hashbrown::HashMap<Box<[ComponentId]>, BundleIndex, BuildFibonacci>,
     /// The components of each bundle.
     known: Vec<BundleIds>,
-    /// Places among the transitions that were asked for lately.
+    /// The indices of recently used transitions, in `edges`.
     cached_edges: [EdgeCache<TypeId>; 2],
-    /// The same of single components by their ids, and of none.
+    /// The same for single components by their ids, and for none.
     cached_edges_of_id: [EdgeCache<Option<ComponentId>>; 4],
-    /// By what is done with the components.
+    /// The transitions for each kind of change.
     edges: [Edges; 4],
 }
 
-/// The set that a change leads to from an archetype; `None` if that lacks what is removed.
+/// Returns the set that a change leads to from an archetype, or `None` if the archetype lacks a component
+/// that is removed.
 fn target(change: Change, from: &Archetype, ids: &[ComponentId]) -> Option<ComponentSet> {
     let set = from.components();
     let those = |are_cleanup: bool| {
@@ -49,9 +50,9 @@ fn target(change: Change, from: &Archetype, ids: &[ComponentId]) -> Option<Compo
 }
 
 impl Bundles {
-    /// The number of this bundle type.
+    /// Returns the index of this bundle type.
     ///
-    /// Panics where it names a component twice.
+    /// Panics if the bundle has a component twice.
     pub(crate) fn index<P: Parts>(&mut self, registry: &mut Registry) -> BundleIndex {
         let known = self.indexes.get(&TypeId::of::<P>()).copied();
         known.unwrap_or_else(|| {
@@ -80,13 +81,13 @@ impl Bundles {
         BundleIndex(index)
     }
 
-    /// The components of this bundle type.
+    /// Returns the components of this bundle type.
     pub(crate) fn ids(&self, index: BundleIndex) -> &BundleIds {
         &self.known[index.0 as usize]
     }
 
-    /// The transition of a row that is given this bundle, or that it is taken from; `None` if the row
-    /// does not have all of it.
+    /// Returns the transition of a row that this bundle is inserted into or removed from, or `None` if it
+    /// is to be removed and the row does not have all of it.
     #[inline]
     pub(crate) fn transition<P: Parts>(
         &mut self,
@@ -117,8 +118,8 @@ impl Bundles {
         place
     }
 
-    /// The transition of a row that is given this bundle, which every row can be. From the archetype
-    /// without components it leads to where new entities with the bundle go.
+    /// Returns the transition of a row that this bundle is inserted into, which always exists. From the
+    /// archetype without components it leads to the archetype of new entities with the bundle.
     #[inline]
     pub(crate) fn insertion<P: Parts>(
         &mut self,
@@ -130,8 +131,8 @@ impl Bundles {
         insertion.expect("it leads somewhere")
     }
 
-    /// What [`transition`](Self::transition) gives for these components, which are of this world and
-    /// each there once.
+    /// Returns what [`transition`](Self::transition) returns, for these components. They belong to this
+    /// world, and are distinct.
     pub(crate) fn transition_of_ids(
         &mut self,
         change: Change,
@@ -200,7 +201,7 @@ impl Bundles {
         })
     }
 
-    /// The first component of a bundle that the archetype of an entity does not have.
+    /// Returns the first component of a bundle that the archetype of an entity lacks.
     pub(crate) fn first_missing(
         &self,
         index: BundleIndex,
@@ -213,7 +214,7 @@ impl Bundles {
         MissingComponent { entity, component: name.unwrap_or("a component") }
     }
 
-    /// Whether each transition leads where I-6 says, by the shortest way of saying it.
+    /// Checks that each transition leads where I-6 says, by computing that directly.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), String> {
         for (change, edges) in Change::ALL.into_iter().zip(&self.edges) {
             for (&(from, bundle), &place) in &edges.places {
@@ -242,23 +243,23 @@ fn columns_of(archetype: &Archetype, ids: &[ComponentId]) -> Box<[usize]> {
         .collect()
 }
 
-/// The number of a bundle type, or of a list of component ids, in one world.
+/// The index of a bundle type, or of a list of component ids, in one world.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub(crate) struct BundleIndex(u32);
 
-/// The transitions from archetypes by bundles, `None` where there is none.
+/// The transitions from archetypes by bundles; `None` if there is none.
 #[derive(Debug, Default)]
 struct Edges {
-    /// Where each pair is among those that are known.
+    /// The index of each pair in `known`.
     places: hashbrown::HashMap<(ArchetypeId, BundleIndex), u32, BuildFibonacci>,
     known: Vec<Option<Transition>>,
 }
 
-/// A small table of what was asked for lately, by a key and a number: one look where a hash map
-/// takes several. A new entry displaces the one in its place.
+/// A small table of recent look-ups, by a key and a number: it takes one access where a hash map takes
+/// several. A new entry displaces the one in its slot.
 #[derive(Debug)]
 struct EdgeCache<K> {
-    /// None at first, then [`EDGES_MAX`].
+    /// Empty at first, then [`EDGES_MAX`] entries.
     entries: Vec<(K, u32, u32)>,
 }
 
@@ -306,7 +307,7 @@ mod tests {
     #[derive(crate::Component)]
     struct C;
 
-    /// What a check says after `spoil` has been at the transition of an insertion.
+    /// Returns what the check reports after `spoil` has changed the transition of an insertion.
     fn complaint(spoil: impl FnOnce(&mut Transition)) -> String {
         let mut world = World::new();
         let entity = world.spawn((A(1), B(2)));

@@ -1,11 +1,11 @@
-//! Rows on their way: into an archetype, from one to another, and out of the world.
+//! Moving rows: into an archetype, from one to another, and out of the world.
 //!
-//! A [`Transition`] says where rows go and a row plan what goes along; a
+//! A [`Transition`] says which archetype rows go to, and its row plan says what moves with them. A
 //! [`LivingRow`](mover::LivingRow) carries it out for one entity and [`RowMoves`] for many. [`NewRows`]
-//! are those that come from nowhere.
+//! are rows of new entities.
 //!
-//! A [`MoveContext`] finds rows and transitions by itself, and takes bundles or gives them back: that a
-//! bundle lands in the columns of its components is decided in here.
+//! A [`MoveContext`] finds rows and transitions, and writes or reads bundles. This module ensures that a
+//! bundle is written to the columns of its components.
 
 mod bundles;
 mod mover;
@@ -28,7 +28,7 @@ use crate::entities::Entities;
 use crate::entity::Entity;
 use crate::storage::BlockPool;
 
-/// All that a change of structure works with, of one world.
+/// All parts of one world that a structural change needs.
 pub(crate) struct MoveContext<'w> {
     pub(crate) bundles: &'w mut Bundles,
     pub(crate) registry: &'w mut Registry,
@@ -36,9 +36,9 @@ pub(crate) struct MoveContext<'w> {
     pub(crate) entities: &'w mut Entities,
     pub(crate) blocks: &'w mut BlockPool,
     pub(crate) scratch: &'w mut MoveScratch,
-    /// The world's, which goes up with each change.
+    /// The version of the world, which each change increments.
     pub(crate) version: &'w mut u64,
-    /// As [`ChangeWindow::newest_run`](crate::storage::ChangeWindow::newest_run).
+    /// The same as [`ChangeWindow::newest_run`](crate::storage::ChangeWindow::newest_run).
     pub(crate) newest_run: u64,
 }
 
@@ -50,11 +50,11 @@ impl MoveContext<'_> {
     }
 }
 
-/// Memory for runs of rows, kept by the world and empty in between.
+/// Buffers for moving runs of rows, which the world keeps for reuse.
 #[derive(Debug, Default)]
 pub(crate) struct MoveScratch {
     holes: Vec<Hole>,
-    /// Entities of new rows.
+    /// The entities of new rows.
     pub(crate) arrived: Vec<Entity>,
 }
 

@@ -15,19 +15,20 @@ use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::storage::{BlockPool, Chunks, ColumnAction, Place, RowAddress};
 
-/// Reserved rows of one chunk, to be written one after the other.
+/// Reserved rows of one chunk, which are written one after the other.
 #[derive(Debug, Default)]
 pub(super) struct ReservedRows {
     first: RowAddress,
     granted: usize,
-    /// How many have been written.
+    /// The number of rows that have been written.
     written: usize,
-    /// Where the columns are that are written by pointer.
+    /// The columns that are written by pointer.
     columns: BundleColumns,
 }
 
 impl ReservedRows {
-    /// As many rows as there are in the next chunk, at most `wanted`; for what an insertion gives.
+    /// Reserves the rows that are free in the next chunk, at most `wanted`. The columns are those of the
+    /// bundle that `insertion` adds.
     pub(super) fn new(
         chunks: &mut Chunks,
         blocks: &mut BlockPool,
@@ -43,7 +44,7 @@ impl ReservedRows {
         self.first
     }
 
-    /// How many rows can be written yet.
+    /// Returns the number of rows that can still be written.
     #[inline]
     pub(super) fn left(&self) -> usize {
         self.granted - self.written
@@ -54,13 +55,13 @@ impl ReservedRows {
         RowAddress { row: self.first.row + self.written, ..self.first }
     }
 
-    /// Where to write the next row: the columns, and the row.
+    /// Returns the place of the next row to write: the columns, and the row.
     #[inline]
     pub(super) fn next_row(&self) -> (&BundleColumns, usize) {
         (&self.columns, self.next().row)
     }
 
-    /// The next rows have been written; returns the first of them.
+    /// Notes that the next rows have been written, and returns the first of them.
     ///
     /// # Panics
     /// Panics if fewer are [left](Self::left).
@@ -73,23 +74,23 @@ impl ReservedRows {
     }
 }
 
-/// New rows of an archetype: reserved a chunk at a time, written by the caller, and committed
-/// together, all enabled. Those that were written are committed when this is dropped.
+/// New rows of an archetype. They are reserved a chunk at a time, written by the caller, and committed
+/// together, with all components enabled. Dropping this commits the rows that were written.
 #[derive(Debug)]
 pub(crate) struct NewRows<'w> {
     archetype: &'w mut Archetype,
-    /// What new entities are given, which is all that the archetype has.
+    /// The insertion that gives new entities all components of the archetype.
     insertion: Option<&'w Transition>,
     rows: ReservedRows,
     version: u64,
-    /// The entities of the rows: of those that are not committed, from `committed` on.
+    /// The entities of the rows. Those from `committed` on belong to rows that are not committed.
     entities: &'w mut Vec<Entity>,
     committed: usize,
 }
 
 impl<'w> NewRows<'w> {
-    /// Rows of entities that get what this insertion gives to one without components. They are pushed
-    /// to `entities`.
+    /// Creates rows for entities that get what this insertion adds to an entity without components. The
+    /// entities are pushed to `entities`.
     pub(crate) fn new(
         archetypes: &'w mut Archetypes,
         insertion: &'w Transition,
@@ -110,8 +111,8 @@ impl<'w> NewRows<'w> {
         Self { archetype, insertion, rows: ReservedRows::default(), version, entities, committed }
     }
 
-    /// Makes sure that the next row has a place; of `wanted` rows that may come, as many as fit get
-    /// one. Returns how many rows are left of the reservation.
+    /// Ensures that the next row is reserved. It reserves as many of the `wanted` rows that may come as
+    /// fit in the chunk. Returns how many rows of the reservation are left.
     #[inline]
     pub(crate) fn prepare(&mut self, blocks: &mut BlockPool, wanted: usize) -> usize {
         if self.rows.left() == 0 {
@@ -125,38 +126,38 @@ impl<'w> NewRows<'w> {
         self.commit();
         let chunks = &mut self.archetype.chunks;
         self.rows = ReservedRows::new(chunks, blocks, wanted, self.insertion);
-        // Nothing may come between a row and its entity.
+        // No failure is possible between writing a row and adding its entity.
         self.entities.reserve(self.rows.left());
     }
 
-    /// Where the caller has to write the next row: the columns, and the row.
+    /// Returns where the caller has to write the next row: the columns, and the row.
     #[inline]
     pub(crate) fn next_row(&self) -> (&BundleColumns, usize) {
         self.rows.next_row()
     }
 
-    /// The place of the next row.
+    /// Returns the place of the next row.
     #[inline]
     pub(crate) fn place(&self) -> Place {
         self.archetype.chunks.place(self.rows.next())
     }
 
-    /// The next row is this entity's.
+    /// Assigns the next row to this entity.
     ///
     /// # Safety
-    /// [`prepare`](Self::prepare) has reserved the row, and all of its columns have been initialised
-    /// (I-2, C-3).
+    /// [`prepare`](Self::prepare) has reserved the row, and all of its columns are initialised (I-2,
+    /// C-3).
     #[inline]
     pub(crate) unsafe fn push(&mut self, entity: Entity) {
         _ = self.rows.take(1);
         self.entities.push(entity);
     }
 
-    /// Lets an entity live, whose handle is reserved, with the bundle that `take` gives. Of `wanted`
-    /// rows that may come, as many as fit get a place.
+    /// Creates an entity, whose handle is reserved, with the bundle that `take` returns. It reserves as
+    /// many of the `wanted` rows that may come as fit in the chunk.
     ///
     /// # Panics
-    /// Panics if the bundle is another than that of the insertion.
+    /// Panics if the bundle has another type than that of the insertion.
     #[inline(always)]
     pub(crate) fn spawn_one<B: AnyParts>(
         &mut self,
@@ -172,11 +173,11 @@ impl<'w> NewRows<'w> {
         // others (`new`), and `prepare` has reserved the row.
         unsafe { bundle.write(columns, row) };
         entities.activate(entity, self.place());
-        // SAFETY: prepared and written just now: the row is complete (C-3).
+        // SAFETY: just prepared and written: the row is complete (C-3).
         unsafe { self.push(entity) };
     }
 
-    /// Lets the rows that have been written belong to the archetype; returns which these are.
+    /// Commits the rows that have been written. Returns the first, and how many there are.
     fn commit(&mut self) -> (RowAddress, usize) {
         let first = core::mem::take(&mut self.rows).first;
         let entities = &self.entities[self.committed..];
@@ -184,8 +185,8 @@ impl<'w> NewRows<'w> {
         // A chunk without rows must not count as used (I-4).
         if !entities.is_empty() {
             let (chunks, version) = (&mut self.archetype.chunks, self.version);
-            // SAFETY: the rows were reserved by `reserve`, and the archetype is borrowed since; each
-            // entity was pushed after its row had been written (`push`, I-2).
+            // SAFETY: the rows were reserved by `reserve`, and the archetype has been borrowed since;
+            // each entity was pushed after its row was written (`push`, I-2).
             unsafe { chunks.commit_rows(first, entities, version, version) };
         }
         (first, entities.len())
@@ -199,8 +200,8 @@ impl Drop for NewRows<'_> {
 }
 
 impl MoveContext<'_> {
-    /// Lets an entity live with a bundle: this one, whose handle is reserved, or else the next. Returns
-    /// it, and the flags of its archetype.
+    /// Creates an entity with a bundle: with the handle `reserved`, or else the next one. Returns it, and
+    /// the flags of its archetype.
     #[inline(always)]
     pub(crate) fn spawn<P: Parts>(
         mut self,
@@ -226,22 +227,22 @@ impl MoveContext<'_> {
             }
             None => entities.allocate(place),
         };
-        // SAFETY: the row was reserved above, and nothing but the entity table was touched since; the
-        // archetype has the bundle's components and no others (I-6), so every column of it was
-        // written (I-2).
+        // SAFETY: the row was reserved above, and only the entity table was changed since; the archetype
+        // has exactly the components of the bundle (I-6), so every column of the row was written (I-2).
         unsafe { chunks.commit_rows(address, &[entity], version, version) };
         (entity, *flags)
     }
 
-    /// The flags of the archetype that new entities with a bundle come to.
+    /// Returns the flags of the archetype of new entities with a bundle.
     pub(crate) fn flags_of_new<P: Parts>(&mut self) -> ArchetypeFlags {
         let Self { bundles, registry, archetypes, .. } = self;
         let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
         archetypes.get(insertion.target).flags
     }
 
-    /// Spawns an entity with each bundle, `first` and those that `next` gives: at most `wanted`, and as
-    /// many as get a row of the next chunk and a handle. Should `next` panic, those before it are there.
+    /// Spawns an entity for each bundle: `first`, and those that `next` returns. It spawns at most
+    /// `wanted`, and no more than there are free rows in the next chunk and available handles. If `next`
+    /// panics, the entities before it exist.
     pub(crate) fn spawn_run<P: Parts>(
         mut self,
         wanted: usize,
@@ -251,7 +252,7 @@ impl MoveContext<'_> {
         let version = self.next_version();
         let Self { bundles, registry, archetypes, entities, blocks, .. } = self;
         let insertion = bundles.insertion::<P>(ArchetypeId::EMPTY, registry, archetypes);
-        // Every row that is granted can get an entity: nothing must fail half-way.
+        // Every granted row can get an entity, so that nothing fails half-way.
         let wanted = wanted.clamp(1, entities.available_min());
         let mut rows = NewRows::new(archetypes, insertion, version, spawned);
         let granted = rows.prepare(blocks, wanted);
@@ -264,14 +265,14 @@ impl MoveContext<'_> {
             // fewer rows were written than are granted.
             unsafe { parts.write(&starts, row + run.written) };
             run.written += 1;
-            // User code: nothing is half done while it runs, and what was written is committed should
-            // it panic.
+            // User code: nothing is incomplete while it runs, and if it panics, the rows that were
+            // written are committed.
             bundle = if run.written < granted { next() } else { None };
         }
     }
 }
 
-/// New rows that are being written; the entities of those that were come when it is dropped.
+/// New rows that are being written. Dropping this allocates the entities of those that were.
 struct SpawnRun<'w> {
     rows: NewRows<'w>,
     entities: &'w mut Entities,
@@ -282,7 +283,7 @@ impl Drop for SpawnRun<'_> {
     fn drop(&mut self) {
         for _ in 0..self.written {
             let entity = self.entities.allocate(self.rows.place());
-            // SAFETY: `spawn_run` has written so many of the granted rows, every column (I-2, I-6).
+            // SAFETY: `spawn_run` has written this many of the granted rows, every column (I-2, I-6).
             unsafe { self.rows.push(entity) };
         }
     }
@@ -294,16 +295,16 @@ struct ColumnCloner {
     clone: CloneFn,
     map_entities: Option<MapFn>,
     source: NonNull<u8>,
-    /// Where the column starts.
+    /// The start of the column.
     target: NonNull<u8>,
     size: usize,
 }
 
-/// Copies of one row, in reserved rows of one chunk: each is complete or not there. Those that were
-/// made are committed when this is dropped, with what is on and off carried over.
+/// Copies of one row, in reserved rows of one chunk. Each copy is complete or does not exist. Dropping
+/// this commits the finished copies, with the enabled bits of the original.
 #[derive(Debug)]
 pub(crate) struct RowCopies<'a> {
-    /// Where the original is, unless it is in the target as well. It stays as it is meanwhile.
+    /// The archetype of the original, unless that is the target as well. It does not change meanwhile.
     source: Option<&'a Archetype>,
     from: RowAddress,
     transition: &'a Transition,
@@ -313,12 +314,12 @@ pub(crate) struct RowCopies<'a> {
 }
 
 impl<'a> RowCopies<'a> {
-    /// Reserves as many rows as there are in the next chunk, at most `wanted`, for copies of the row
-    /// at `from`. The entities of the copies are pushed to `copies`.
+    /// Reserves the rows that are free in the next chunk, at most `wanted`, for copies of the row at
+    /// `from`. The entities of the copies are pushed to `copies`.
     ///
     /// # Panics
-    /// Panics if there is no such row, or the transition does not fill each column of the target
-    /// with clones.
+    /// Panics if there is no such row, or the transition does not fill each column of the target with
+    /// clones.
     pub(crate) fn new(
         archetypes: &'a mut Archetypes,
         from: Location,
@@ -355,13 +356,13 @@ impl<'a> RowCopies<'a> {
         Self { source, from: from.address, transition, cloners, rows }
     }
 
-    /// How many there can be.
+    /// Returns the number of copies that there is room for.
     pub(crate) fn granted(&self) -> usize {
         self.rows.rows.granted
     }
 
-    /// Makes the next copy, with the entities in it mapped. `settle` is told its place and says who
-    /// lives there. A panic drops what was cloned of this copy and goes on.
+    /// Makes the next copy, and maps the entities in it. `settle` gets its place and returns its entity.
+    /// A panic drops the values that were cloned for this copy, and continues.
     pub(crate) fn push(
         &mut self,
         map: &mut dyn FnMut(Entity) -> Entity,
@@ -374,9 +375,9 @@ impl<'a> RowCopies<'a> {
         for column in &self.cloners {
             // SAFETY: the row was reserved, so it is inside the column (I-3).
             let room = unsafe { column.target.add(first.row * column.size) };
-            // SAFETY: the function is that of the column's type (I-9). What is cloned is a row
-            // (`new`, I-2) of an archetype that is borrowed since. This row is unowned: it was
-            // reserved, and comes up once.
+            // SAFETY: the function is that of the column's type (I-9). The source is a row (`new`, I-2)
+            // of an archetype that has been borrowed since. The target row is unowned: it was reserved,
+            // and is written once.
             unsafe { (column.clone)(column.source, room, column.size) };
             cloned.columns += 1;
             if let Some(map_entities) = column.map_entities {
@@ -387,7 +388,7 @@ impl<'a> RowCopies<'a> {
         }
         let copy = settle(archetype.chunks.place(first));
         cloned.into_committed();
-        // SAFETY: reserved by `new`, and every column was cloned just now (I-2).
+        // SAFETY: reserved by `new`, and every column was just cloned (I-2).
         unsafe { self.rows.push(copy) };
     }
 }
@@ -408,10 +409,10 @@ impl Drop for RowCopies<'_> {
 }
 
 impl Archetype {
-    /// Loads rows behind the last one, as many of these entities as fit into the chunk that is next,
-    /// and says where they are and how many. Their versions are left to the caller. Their values are
-    /// taken off the sources, one for each column. An error is the column whose values could not be
-    /// read; no row has come then.
+    /// Loads rows behind the last one, for as many of these entities as fit in the next chunk. Returns
+    /// the first row, and how many there are. The caller has to set their versions. The values are
+    /// consumed from `sources`, one for each column. The error is the column whose values could not be
+    /// read; no row is added then.
     pub(crate) fn load_rows(
         &mut self,
         pool: &mut BlockPool,
@@ -423,21 +424,20 @@ impl Archetype {
         for (index, column) in self.columns.iter().enumerate() {
             let (load, size) = (column.info.erased.codec.load, column.info.layout.size());
             let target = self.chunks.reserved(first, index);
-            // SAFETY: the function is that of the column's type (I-9), and so many rows were
-            // reserved.
+            // SAFETY: the function is that of the column's type (I-9), and this many rows were reserved.
             let loaded = unsafe { load(&mut sources[index], target, count, size) };
             loaded.map_err(|_| index)?;
             rows.columns = index + 1;
         }
         rows.into_committed();
-        // SAFETY: reserved above, with nothing taken or committed since, and every column of these
-        // rows was loaded: all are initialised (I-2).
+        // SAFETY: reserved above, with nothing taken or committed since, and every column of these rows
+        // was loaded: all are initialised (I-2).
         unsafe { self.chunks.commit_rows(first, &entities[..count], 0, 0) };
         Ok((first, count))
     }
 }
 
-/// Rows whose first columns, so many of them, are initialised and belong to this value.
+/// Rows that are not committed. Their first `columns` columns are initialised, and belong to this value.
 #[derive(Debug)]
 struct UncommittedRows<'a> {
     archetype: &'a Archetype,
@@ -447,7 +447,7 @@ struct UncommittedRows<'a> {
 }
 
 impl UncommittedRows<'_> {
-    /// The values are to belong to the archetype.
+    /// Leaves the values to the archetype.
     fn into_committed(self) {
         core::mem::forget(self);
     }

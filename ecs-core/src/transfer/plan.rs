@@ -1,4 +1,4 @@
-//! Transitions: where the rows of an archetype go, and what goes along.
+//! Transitions: the archetypes that rows move to, and what moves with them.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -10,14 +10,14 @@ use crate::bundle::BundleColumns;
 use crate::component::{ComponentId, Registry};
 use crate::storage::{Chunks, ColumnAction, ColumnStep, RowPlan};
 
-/// What is done with some components.
+/// The ways to change a set of components.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Change {
     Insert,
     Remove,
-    /// An entity that is despawned keeps its cleanup components, and gets these.
+    /// A despawned entity keeps its cleanup components, and gets these.
     Strip,
-    /// The copy of an entity gets all but cleanup components and these.
+    /// The copy of an entity gets all components but the cleanup components and these.
     Copy,
 }
 
@@ -33,24 +33,26 @@ pub(crate) struct BundleIds {
     pub(crate) ids: Box<[ComponentId]>,
 }
 
-/// Where a row of an archetype goes that is given a bundle, or that one is taken from.
+/// The transition of the rows of an archetype when a bundle is inserted or removed: their target, and how
+/// they move there.
 #[derive(Clone, Debug)]
 pub(crate) struct Transition {
     pub(crate) source: ArchetypeId,
     pub(crate) target: ArchetypeId,
-    /// The type of the bundle that it gives, if it gives one that has a type.
+    /// The type of the bundle that it inserts, if it inserts one that has a type.
     pub(crate) gives: Option<TypeId>,
-    /// The columns of the bundle's components, in their declared order: of the target where they
-    /// are given, of the source where they are taken.
+    /// The columns of the bundle's components, in their declared order: of the target if they are
+    /// inserted, of the source if they are removed.
     pub(crate) columns: Box<[usize]>,
     pub(crate) plan: RowPlan,
-    /// Whether the target has columns of a size that the plan does not move to.
+    /// Whether the target has columns of sized values that the plan does not move to.
     has_gaps: bool,
 }
 
 impl Transition {
-    /// From an archetype to the one with this set of components, without a bundle's columns. Of a
-    /// component of both that is replaced, not the value goes along, but what is known of it.
+    /// Creates the transition from an archetype to the one with this set of components, without the
+    /// columns of a bundle. If a component of both is replaced, its value does not move, but its enabled
+    /// bit and the version at which it was added do.
     pub(crate) fn new(
         from: ArchetypeId,
         set: ComponentSet,
@@ -83,25 +85,25 @@ impl Transition {
         Self { source, target, gives: None, columns: Box::default(), plan, has_gaps }
     }
 
-    /// Sees to it that it begins here.
+    /// Checks that the transition begins here.
     #[inline]
     pub(super) fn expect_from(&self, from: ArchetypeId) {
         assert!(self.source == from, "the transition is from elsewhere");
     }
 
-    /// Sees to it that rows which come by it need nothing written.
+    /// Checks that rows which move by this transition need no values written.
     pub(super) fn expect_no_gaps(&self) {
         assert!(!self.has_gaps, "the transition has values to be written");
     }
 
-    /// Where the bundle that it gives goes in a chunk of the target (I-6, I-9).
+    /// Returns the columns of a chunk of the target that the inserted bundle is written to (I-6, I-9).
     pub(super) fn columns_in(&self, chunks: &Chunks, chunk: usize) -> BundleColumns {
         let starts = self.columns.iter().map(|&column| chunks.column(chunk, column)).collect();
         BundleColumns::new(self.gives, starts)
     }
 
-    /// Whether it leads from `source` to the archetype with this set, and takes what it has to take
-    /// along (I-6).
+    /// Checks that the transition leads from `source` to the archetype with this set, and moves what it
+    /// has to move (I-6).
     pub(crate) fn check(
         &self,
         source: &Archetype,

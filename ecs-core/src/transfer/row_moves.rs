@@ -1,4 +1,4 @@
-//! Many rows that leave an archetype together, for another one or for good.
+//! Moving many rows together out of an archetype: to another one, or out of the world.
 #![expect(unsafe_code, reason = "moves rows between archetypes, and bundles into them")]
 
 use core::any::TypeId;
@@ -16,13 +16,13 @@ use crate::entity::Entity;
 use crate::storage::{BlockPool, RowAddress, RowPlan};
 use crate::user_code::finish;
 
-/// Many rows that leave an archetype, for another one or for good.
+/// The move of many rows out of an archetype, to another one or out of the world.
 ///
-/// An entity's place is written as its turn comes. What it leaves behind is a *hole*: a row that
-/// the source still counts, so that the rows around it stay where they are. What it comes to is a
-/// reserved row. All rows of one reservation are copied and committed together, column by column,
-/// and the holes are closed in the end. Until then no other code may look at the world (C-2), which
-/// is borrowed; dropping this brings everything in order, also on the way of a panic.
+/// The entity table gets the new places one entity after the other. An entity leaves behind a *hole*: a
+/// row that the source still counts, so that the rows around it stay where they are. Its new row is a
+/// reserved one. All rows of one reservation are copied and committed together, column by column, and the
+/// holes are closed at the end. Until then no other code may access the world (C-2), which is borrowed.
+/// Dropping this restores the order, also during a panic.
 pub(crate) struct RowMoves<'w> {
     entities: &'w mut Entities,
     blocks: &'w mut BlockPool,
@@ -30,13 +30,13 @@ pub(crate) struct RowMoves<'w> {
     version: u64,
     source: &'w mut Archetype,
     target: Option<Target<'w>>,
-    /// The first of the holes whose rows have not been copied yet.
+    /// The index of the first hole whose rows have not been copied yet.
     fresh: usize,
-    /// All holes lie before this row, so that those from here on are none (C-2).
+    /// All holes are before this row, so the rows from here on are no holes (C-2).
     behind_holes: RowAddress,
 }
 
-/// Where rows arrive.
+/// The target of the rows.
 struct Target<'w> {
     archetype: &'w mut Archetype,
     transition: &'w Transition,
@@ -44,8 +44,8 @@ struct Target<'w> {
 }
 
 impl<'w> RowMoves<'w> {
-    /// Rows of an archetype that go where `find` says, by a change from there. `None` if that is nowhere,
-    /// or where they are.
+    /// Prepares to move rows of an archetype along the transition that `find` returns, which begins
+    /// there. Returns `None` if there is none, or if it leads back to the same archetype.
     pub(crate) fn new(
         mut context: MoveContext<'w>,
         from: ArchetypeId,
@@ -63,7 +63,7 @@ impl<'w> RowMoves<'w> {
         Some(Self::leaving((entities, blocks, scratch, version), source, target))
     }
 
-    /// Rows whose entities end, and whose values are dropped.
+    /// Prepares to despawn entities of an archetype, and drop their values.
     pub(crate) fn despawn(mut context: MoveContext<'w>, from: ArchetypeId) -> Self {
         let version = context.next_version();
         let MoveContext { archetypes, entities, blocks, scratch, .. } = context;
@@ -85,18 +85,19 @@ impl<'w> RowMoves<'w> {
         Self { entities, blocks, scratch, version, source, target, fresh: 0, behind_holes }
     }
 
-    /// The archetype that rows leave. Holes are rows of it like all others.
+    /// Returns the archetype that rows leave. It still has the holes as rows.
     pub(crate) fn source(&self) -> &Archetype {
         self.source
     }
 
-    /// The flags of the archetype that rows go to.
+    /// Returns the flags of the archetype that rows move to.
     pub(crate) fn target_flags(&self) -> ArchetypeFlags {
         self.target.as_ref().map_or(ArchetypeFlags::NONE, |target| target.archetype.flags)
     }
 
-    /// Moves all rows of the source by whole chunks, if they may go so: nothing but components without a
-    /// size comes or goes. `prepare` is called before. Returns how many there are then.
+    /// Moves all rows of the source by whole chunks, if that is possible: if only zero-sized components
+    /// are added or removed. Calls `prepare` with the number of rows before that. Returns the number of
+    /// rows afterwards.
     ///
     /// # Panics
     /// Panics if rows have moved already.
@@ -116,13 +117,13 @@ impl<'w> RowMoves<'w> {
         self.target.as_ref().map_or(&self.source.ending, |target| &target.transition.plan)
     }
 
-    /// Whether values will be dropped in the end.
+    /// Returns whether values will be dropped at the end.
     pub(crate) fn drops_values(&self) -> bool {
         !self.plan().drops.is_empty()
     }
 
-    /// Makes sure that the next row has a place and needs no memory; of `wanted` rows that may
-    /// come, as many as fit get a place. Returns how many rows are left of the reservation.
+    /// Ensures that the next row is reserved and needs no memory. It reserves as many of the `wanted`
+    /// rows that may come as fit in the chunk. Returns how many rows of the reservation are left.
     #[inline]
     fn prepare(&mut self, wanted: usize) -> usize {
         let room = self.target.as_ref().map_or(usize::MAX, |target| target.rows.left());
@@ -145,10 +146,10 @@ impl<'w> RowMoves<'w> {
         rows.left()
     }
 
-    /// Calls `visit` with pieces of a run of rows for which there is room.
+    /// Calls `visit` with pieces of a run of rows, each of which there is room for.
     ///
     /// # Panics
-    /// Panics if the rows are not there, or one of those that left is not before all of them.
+    /// Panics if the rows do not exist, or a row that has left is not before all of them.
     fn each_piece(
         &mut self,
         mut from: RowAddress,
@@ -167,15 +168,16 @@ impl<'w> RowMoves<'w> {
         }
     }
 
-    /// Lets a run of rows leave, which have nothing new to be written. Runs come in their order.
+    /// Moves a run of rows that need no values written. Runs come in the order of their rows.
     ///
     /// # Panics
-    /// Panics if the rows are not there, or one of those that left is not before all of them.
+    /// Panics if the rows do not exist, a row that has left is not before all of them, or the transition
+    /// has values to be written.
     pub(crate) fn leave_run(&mut self, from: RowAddress, count: usize) {
         self.expect_no_gaps();
         self.each_piece(from, count, |moves, from, count| {
-            // SAFETY: `each_piece` asked for room, and each row of the source comes up once, so that
-            // none is a hole (C-2); there is nothing to be written.
+            // SAFETY: `each_piece` made room, and each row of the source is visited once, so none is a
+            // hole (C-2); nothing has to be written.
             unsafe { moves.leave(from, count) };
         });
     }
@@ -186,12 +188,12 @@ impl<'w> RowMoves<'w> {
         }
     }
 
-    /// Lets a run of rows go, each with the next bundle. Runs come in their order. Should `next`
-    /// panic, the rows before it arrive.
+    /// Moves a run of rows, each with the next bundle. Runs come in the order of their rows. If `next`
+    /// panics, the rows before it arrive.
     ///
     /// # Panics
-    /// Panics if the rows are not there, one of those that left is not before all of them, or the
-    /// transition is no insertion of such a bundle.
+    /// Panics if the rows do not exist, a row that has left is not before all of them, or the transition
+    /// is not an insertion of such a bundle.
     pub(crate) fn insert_run<P: Parts>(
         &mut self,
         from: RowAddress,
@@ -207,7 +209,7 @@ impl<'w> RowMoves<'w> {
             let mut writing = Writing { moves, from, written: 0 };
             for _ in 0..count {
                 let bundle = next();
-                // SAFETY: the columns are those of the insertion of this bundle, as was seen (I-6,
+                // SAFETY: the columns are those of the insertion of this bundle, as was checked (I-6,
                 // I-9), and `prepare` has reserved `count` rows from there on.
                 unsafe { bundle.write(&columns, row + writing.written) };
                 writing.written += 1;
@@ -215,9 +217,9 @@ impl<'w> RowMoves<'w> {
         });
     }
 
-    /// Lets an entity leave, if it is in the source; `take` gives the bundle that it is to be given, if
-    /// that is what this is about. Returns whether it was there. Of `wanted` rows that may come, as
-    /// many as fit get a place.
+    /// Moves an entity, if it is in the source, and returns whether it was. `take` returns the bundle to
+    /// insert, if the transition is an insertion. It reserves as many of the `wanted` rows that may come
+    /// as fit in the chunk.
     ///
     /// # Panics
     /// Panics if the bundle is another than that of the transition, or there is none and it takes one.
@@ -243,21 +245,21 @@ impl<'w> RowMoves<'w> {
             }
             None => self.expect_no_gaps(),
         }
-        // Runs do not follow.
+        // No runs may follow.
         self.behind_holes = RowAddress { chunk: usize::MAX, row: 0 };
-        // SAFETY: prepared just now, and what is to be written has been; the entity lives in that
-        // row (I-1): this is where the table has it, which was written for those that have moved, so
-        // that it is no hole (C-2).
+        // SAFETY: the row was just prepared, and all that has to be written was. The entity is in that
+        // row (I-1) according to the table, which was updated for those that have moved, so the row is no
+        // hole (C-2).
         unsafe { self.leave_row(entity, from.address) };
         true
     }
 
-    /// The entities in `count` rows of the source, from one on, go to the next rows of the target, or
-    /// end where there is none.
+    /// Moves the entities in `count` rows of the source, from `from` on, to the next rows of the target,
+    /// or despawns them if there is no target.
     ///
     /// # Safety
-    /// [`prepare`](Self::prepare) said that there is room, the rows are there and are no holes (I-2,
-    /// C-2), and the caller has written the bundles of the next rows (C-3).
+    /// [`prepare`](Self::prepare) has made room, the rows exist and are no holes (I-2, C-2), and the
+    /// caller has written the bundles of the next rows (C-3).
     #[inline(always)]
     unsafe fn leave(&mut self, from: RowAddress, count: usize) {
         let entities = &mut *self.entities;
@@ -271,10 +273,10 @@ impl<'w> RowMoves<'w> {
         self.add_hole(from, count);
     }
 
-    /// As [`leave`](Self::leave), of one row whose entity is known.
+    /// The same as [`leave`](Self::leave), for one row whose entity is known.
     ///
     /// # Safety
-    /// As for [`leave`](Self::leave); the row is that of this entity (I-1).
+    /// The requirements of [`leave`](Self::leave); the row is that of this entity (I-1).
     #[inline(always)]
     unsafe fn leave_row(&mut self, entity: Entity, from: RowAddress) {
         debug_assert_eq!(self.source.chunks.entities(from.chunk)[from.row], entity);
@@ -301,7 +303,7 @@ impl<'w> RowMoves<'w> {
         }
     }
 
-    /// Lets the rows that have arrived belong to the target (C-3).
+    /// Commits the rows that have arrived in the target (C-3).
     fn commit(&mut self) {
         let holes = &self.scratch.holes;
         let fresh = &holes[self.fresh..];
@@ -311,17 +313,16 @@ impl<'w> RowMoves<'w> {
         for Hole { chunk, rows } in fresh {
             let from = (RowAddress { chunk: *chunk, row: rows.start }, rows.len());
             let arrival = (&mut archetype.chunks, to);
-            // SAFETY: the holes since the last commit are rows of the source whose entities have
-            // arrived in these reserved rows one after the other (`leave`); the plan is a
-            // transition's between the two (I-6), and the caller has written what it does not move
-            // to (C-3).
+            // SAFETY: the holes since the last commit are rows of the source whose entities were given
+            // these reserved rows one after the other (`leave`); the plan is that of a transition between
+            // the two (I-6), and the caller has written what it does not move (C-3).
             unsafe { self.source.chunks.copy_rows(from, arrival, &transition.plan, self.version) };
             to.row += rows.len();
         }
     }
 
-    /// Takes the holes out, from the last to the first: what fills a hole is never one itself.
-    /// To be run again where a drop has panicked: the holes that are left are taken out then.
+    /// Takes out the holes, from the last to the first, so that a row that fills a hole is never a hole
+    /// itself. If a drop panics, another call takes out the remaining holes.
     fn close(&mut self) {
         let Self { entities, blocks, scratch, version, source, target, .. } = self;
         let Archetype { chunks, ending, .. } = &mut **source;
@@ -337,18 +338,18 @@ impl<'w> RowMoves<'w> {
             if hole.rows.is_empty() {
                 _ = scratch.holes.pop();
             }
-            // SAFETY: a hole is rows that the source counts (C-2), each of which comes up once; the
-            // plan has the steps of its columns (I-6).
+            // SAFETY: a hole consists of rows that the source counts (C-2), each of which is taken once;
+            // the plan has the steps of its columns (I-6).
             let taken = unsafe { chunks.take_rows(blocks, (from, count), plan, *version) };
             let rows = (from, chunks.place(from), count);
-            // SAFETY: these rows were taken just now, by this plan.
+            // SAFETY: these rows were just taken, by this plan.
             drop(unsafe { LeftBehind::new(chunks, &plan.drops, entities, rows, &taken) });
         }
     }
 }
 
-/// Bundles that are being written for a run of rows. Those that are written go with their rows,
-/// also where a clone panics.
+/// Bundles that are being written for a run of rows. Those that were written move with their rows, even
+/// if a clone panics.
 struct Writing<'a, 'w> {
     moves: &'a mut RowMoves<'w>,
     from: RowAddress,
@@ -357,8 +358,8 @@ struct Writing<'a, 'w> {
 
 impl Drop for Writing<'_, '_> {
     fn drop(&mut self) {
-        // SAFETY: made only by `insert_run`, for rows for which `prepare` has said that there is room,
-        // and which come up once, so that none is a hole (C-2); so many bundles were written (C-3).
+        // SAFETY: created only by `insert_run`, for rows for which `prepare` has made room, and each of
+        // which comes up once, so that none is a hole (C-2); this many bundles were written (C-3).
         unsafe { self.moves.leave(self.from, self.written) };
     }
 }
@@ -366,7 +367,7 @@ impl Drop for Writing<'_, '_> {
 impl Drop for RowMoves<'_> {
     fn drop(&mut self) {
         self.commit();
-        // Should the drop of a value panic, the others are dropped and the holes closed all the same.
+        // If the drop of a value panics, the others are dropped and the holes closed all the same.
         finish(|| self.close());
     }
 }
@@ -382,7 +383,7 @@ mod tests {
     #[derive(crate::Component, Debug, PartialEq)]
     struct B(u32);
 
-    /// The rows of three entities with an `A`, which are given a `B`.
+    /// Prepares to move the rows of three entities with an `A`, by inserting a `B`.
     fn given_b(world: &mut World) -> RowMoves<'_> {
         let entities = world.spawn_batch((0..3).map(A));
         let from = world.locate(entities[0]).expect("alive").archetype;

@@ -1,4 +1,4 @@
-//! Looking at the whole world: whether every invariant holds.
+//! The check of a whole world: whether every invariant holds.
 
 use alloc::format;
 use alloc::string::String;
@@ -16,9 +16,9 @@ fn broken(invariant: &'static str, detail: String) -> BrokenInvariant {
 
 /// Invariants.
 impl World {
-    /// Verifies every invariant of the store that ARCHITECTURE.md numbers and that can be seen.
+    /// Verifies the invariants of the store that ARCHITECTURE.md numbers, as far as they can be observed.
     ///
-    /// For tests and fuzzing: it looks at everything. An error is a bug of this crate.
+    /// For tests and fuzzing: it visits the whole world. An error is a bug of this crate.
     ///
     /// # Errors
     /// Returns the first invariant found broken.

@@ -1,5 +1,6 @@
-//! State and callbacks of the features above the kernel: what they keep in a world, and the
-//! functions by which the kernel calls them; and the end of entities with all that depends on them.
+//! The state and the callbacks of the features above the kernel: the values that they keep in a world,
+//! and the functions by which the kernel calls them. Also the despawning of entities with all that depend
+//! on them.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -19,36 +20,37 @@ use crate::user_code::finish;
 /// A moment at which hooks and observers are called.
 #[derive(Clone, Copy)]
 pub(crate) enum Lifecycle<'a> {
-    /// The entity has come, with these components.
+    /// The entity was spawned with these components.
     Spawned(&'a [ComponentId]),
     /// The entity has come, with all its components.
     Arrived,
-    /// The entity is about to be given these components.
+    /// These components are about to be inserted into the entity.
     Replacing(&'a [ComponentId]),
-    /// The entity was given these components; it was in this archetype before.
+    /// These components were inserted into the entity, which was in this archetype before.
     Given(&'a [ComponentId], ArchetypeId),
-    /// These components are about to be taken from the entity.
+    /// These components are about to be removed from the entity.
     Removing(&'a [ComponentId]),
-    /// The entity is about to go.
+    /// The entity is about to be despawned.
     Despawning {
-        /// Its cleanup components stay until the last of them is removed.
+        /// Whether its cleanup components stay until the last of them is removed.
         keeps_cleanup: bool,
     },
 }
 
-/// What is to be done once an entity is gone.
+/// The work that remains once an entity is gone.
 pub(crate) type AfterDespawn = Box<dyn FnOnce(&mut World)>;
 
-/// The functions by which the kernel calls the features above it. They do nothing until a feature
-/// that is used puts its own in their place; what the flags of an archetype do not ask for is not
-/// called at all.
+/// The functions by which the kernel calls the features above it. They do nothing until a feature that is
+/// used replaces them. The kernel calls those that concern an entity only if the flags of its archetype
+/// ask for it.
 #[derive(Clone, Copy)]
 pub(crate) struct Callbacks {
-    /// Calls what has to be called at this moment, where the archetype is flagged for it.
+    /// Calls the hooks and observers of this moment, if the archetype has flags for it.
     pub(crate) trigger: fn(&mut World, Entity, Lifecycle<'_>),
-    /// Gives those that are despawned with an entity that is [`RELATED`](ArchetypeFlags::RELATED).
+    /// Passes on the entities that are despawned together with an entity that is
+    /// [`RELATED`](ArchetypeFlags::RELATED).
     pub(crate) dependents: fn(&World, Entity, &mut dyn FnMut(Entity)),
-    /// Takes an entity that is about to go out of its relations.
+    /// Removes an entity that is about to go from its relations.
     pub(crate) unrelate: fn(&mut World, Entity) -> Option<AfterDespawn>,
     /// Verifies the invariants of the features.
     pub(crate) check: fn(&World) -> Result<(), BrokenInvariant>,
@@ -65,7 +67,7 @@ impl Default for Callbacks {
     }
 }
 
-/// What features keep in a world, one value of each type.
+/// The values that features keep in a world, one of each type.
 #[derive(Default)]
 pub(crate) struct Extensions(TypeMap<Box<dyn Any + Send + Sync>>);
 
@@ -80,7 +82,7 @@ impl Extensions {
     }
 }
 
-/// How deep hooks and observers may cause each other.
+/// The maximum depth to which hooks and observers may trigger each other.
 pub(crate) const DEPTH_MAX: u32 = 128;
 
 impl World {
@@ -88,7 +90,7 @@ impl World {
         (self.callbacks.trigger)(self, entity, moment);
     }
 
-    /// A moment that concerns the components of a bundle.
+    /// Triggers a moment that concerns the components of a bundle.
     #[cold]
     pub(super) fn trigger_bundle<P: Parts>(
         &mut self,
@@ -115,7 +117,7 @@ impl World {
         self.locate(entity).map_or(ArchetypeFlags::NONE, flags)
     }
 
-    /// Every archetype with the component has this to do from now on.
+    /// Adds a flag to every archetype with the component, including those created later.
     pub(crate) fn add_flags(&mut self, component: ComponentId, flag: ArchetypeFlags) {
         self.registry.add_flags(component, flag);
         for archetype in self.archetypes.list_mut() {
@@ -126,11 +128,11 @@ impl World {
     }
 }
 
-/// Entities without an order.
+/// An unordered set of entities.
 pub(crate) type EntitySet = hashbrown::HashSet<Entity, BuildFibonacci>;
 
 impl World {
-    /// Despawns an entity that has flags, after all whose life depends on it.
+    /// Despawns an entity that has flags, after all entities that depend on it.
     #[cold]
     pub(super) fn despawn_with_dependents(&mut self, root: Entity) -> Result<(), NoSuchEntity> {
         if self.flags_of(root).any(ArchetypeFlags::DESPAWNED) {
@@ -138,13 +140,13 @@ impl World {
         }
         let mut seen = EntitySet::default();
         let mut latecomers = 0;
-        // The path from the root to the entity that goes next, and for each whether those who depend on it
-        // are on it or gone already.
+        // The path from the root to the entity that is despawned next. The flag says whether the entities
+        // that depend on this one are on the path or already gone.
         let mut path = alloc::vec![(root, false)];
         while let Some(&mut (entity, ref mut is_expanded)) = path.last_mut() {
             let was_expanded = core::mem::replace(is_expanded, true);
             let before = path.len();
-            // A relation with cycles may lead back to one that is on the path.
+            // A relation with cycles may lead back to an entity on the path.
             seen.insert(entity);
             if self.flags_of(entity).any(ArchetypeFlags::RELATED) {
                 (self.callbacks.dependents)(self, entity, &mut |next| {
@@ -165,7 +167,7 @@ impl World {
         Ok(())
     }
 
-    /// Lets one entity go, by itself. Cleanup components are kept where `keeps_cleanup` says so.
+    /// Despawns a single entity. Cleanup components are kept if `keeps_cleanup` is set.
     pub(super) fn despawn_one(&mut self, entity: Entity, keeps_cleanup: bool) {
         self.trigger_despawn(entity, keeps_cleanup);
         self.let_go(entity, keeps_cleanup);
@@ -177,7 +179,7 @@ impl World {
         }
     }
 
-    /// The same for an entity that observers were told of. They may have done anything.
+    /// Does the same for an entity whose observers have been called. They may have changed anything.
     fn let_go(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
@@ -199,7 +201,7 @@ impl World {
         }
     }
 
-    /// The tag of entities that have been despawned and are not gone.
+    /// Returns the tag of entities that were despawned and are not gone.
     pub(crate) fn register_despawned(&mut self) -> ComponentId {
         let tag = self.register::<Despawned>();
         if !self.registry.info(tag).flags.any(ArchetypeFlags::DESPAWNED) {
@@ -208,8 +210,8 @@ impl World {
         tag
     }
 
-    /// The last cleanup component of an entity was removed after it had been despawned. It goes also
-    /// where an observer panics that is told of it: nothing would ever take it away (I-19).
+    /// Removes a despawned entity whose last cleanup component was removed. It is removed even if one of
+    /// its observers panics, since nothing would ever remove it later (I-19).
     #[cold]
     pub(crate) fn finish_cleanup(&mut self, entity: Entity) {
         let mut is_told = false;
@@ -221,23 +223,23 @@ impl World {
         });
     }
 
-    /// Before the world is emptied: entities with hooks go one by one.
+    /// Despawns the entities with hooks one by one, before the world is cleared.
     pub(super) fn despawn_observed(&mut self) {
         let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
-        // Observers may spawn others, which have to be told of as well.
+        // Observers may spawn more entities with observers.
         for _ in 0..DEPTH_MAX {
             let archetypes = self.archetypes().iter().filter(is_told_of);
             let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
             if leaving.is_empty() {
                 return;
             }
-            // An observer may have been faster.
+            // An observer may have despawned the entity already.
             leaving.into_iter().for_each(|entity| self.despawn_one(entity, false));
         }
         panic!("hooks and observers spawn entities without end while the world is cleared");
     }
 
-    /// Whether the entity is in the world, and not only to be cleaned up.
+    /// Checks that the entity is in the world, and is not a despawned one that waits for its cleanup.
     pub(crate) fn expect_there(&self, entity: Entity) -> Result<(), NoSuchEntity> {
         let at = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         let is_despawned = self.archetypes.get(at.archetype).flags.any(ArchetypeFlags::DESPAWNED);
@@ -245,8 +247,8 @@ impl World {
     }
 }
 
-/// Lets those of these entities go that were despawned and have nothing left to be cleaned up: at the
-/// latest when this goes, whatever panics meanwhile.
+/// A guard that removes those of these entities that were despawned and have nothing left to clean up: at
+/// the latest when it is dropped, even if something panics.
 #[derive(Debug)]
 pub(crate) struct Finishing<'w, 'e> {
     pub(crate) world: &'w mut World,

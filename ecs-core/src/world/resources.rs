@@ -1,4 +1,4 @@
-//! Resources: values of which a world has one of each type.
+//! Resources: values of which a world has at most one of each type.
 #![expect(unsafe_code, reason = "hands out references to values behind run-time checked borrows")]
 
 use alloc::boxed::Box;
@@ -19,23 +19,23 @@ use crate::sync::{AtomicU64, Ordering, ProtocolU64};
 #[derive(Debug, Default)]
 pub(crate) struct Resources(TypeMap<Slot>);
 
-/// One resource. Without the right that `word` gives, `value` is touched only through `&mut`, or
-/// read through `&World` while no cell exists (I-13).
+/// One resource. Without the access that `word` grants, `value` is used only through `&mut`, or read
+/// through `&World` while no cell exists (I-13).
 struct Slot {
     name: &'static str,
     word: ProtocolU64,
-    /// The version of the last time that it was borrowed to write.
+    /// The version of the last change.
     changed: AtomicU64,
     value: UnsafeCell<Box<dyn Any + Send + Sync>>,
 }
 
 debug_fields!([] Slot:);
 
-// SAFETY: the value is `Send + Sync`, and access to it through a shared slot follows the word,
-// as in a read-write lock (I-13).
+// SAFETY: the value is `Send + Sync`, and access to it through a shared slot follows the word, as in a
+// read-write lock (I-13).
 unsafe impl Sync for Slot {}
 
-/// The world has no resource of this type.
+/// An error: the world has no resource of this type.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct MissingResource(pub &'static str);
 
@@ -43,13 +43,13 @@ error_text! { MissingResource:
     Self(name) => "the world has no resource {name}: `insert_resource` puts one in";
 }
 
-/// Why a resource could not be had through a [`WorldCell`](crate::WorldCell).
+/// The reason why a [`WorldCell`](crate::WorldCell) did not give access to a resource.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ResourceError {
-    /// There is none.
+    /// There is no resource of this type.
     Missing(MissingResource),
-    /// Another user holds it.
+    /// Another user holds the resource.
     Conflict(AccessConflict),
 }
 
@@ -58,18 +58,18 @@ error_text! { ResourceError:
     Self::Conflict(error) => "{error}";
 }
 
-/// Resources: values of which the world has one of each type.
+/// Resources: values of which the world has at most one of each type.
 impl World {
-    /// Puts a resource into the world; returns the one of this type that was there.
+    /// Inserts a resource into the world, and returns the previous one of this type.
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let version = self.next_version();
         self.place_resource(value, version)
     }
 
-    /// Puts a resource back as it was when the world had this [`version`](Self::version), for those
-    /// who load a saved game: nothing counts as changed. Returns the one of this type that was there.
+    /// Restores a resource as it was when the world had this [`version`](Self::version), for loading a
+    /// saved game: it does not count as changed. Returns the previous one of this type.
     ///
-    /// A version beyond the world's is taken for the world's.
+    /// A version beyond the world's is treated as the world's.
     pub fn restore_resource<T: Send + Sync + 'static>(
         &mut self,
         value: T,
@@ -89,33 +89,33 @@ impl World {
         unboxed(self.resources.0.insert(TypeId::of::<T>(), slot)?)
     }
 
-    /// The types of all resources, in no particular order: what each is called, and the version at
-    /// which it was changed last.
+    /// Iterates over all resources, in no particular order: the type, its name, and the version of the
+    /// last change.
     pub fn resource_types(&self) -> impl Iterator<Item = (TypeId, &'static str, u64)> + '_ {
         // Relaxed: as in `Resources::version`.
         let version = |slot: &Slot| slot.changed.load(Ordering::Relaxed);
         self.resources.0.iter().map(move |(&id, slot)| (id, slot.name, version(slot)))
     }
 
-    /// Takes a resource out of the world.
+    /// Removes a resource from the world and returns it.
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) -> Option<T> {
         unboxed(self.resources.0.remove(&TypeId::of::<T>())?)
     }
 
-    /// A resource.
+    /// Returns a resource.
     ///
     /// # Errors
     /// Returns an error if there is none of this type.
     pub fn resource<T: Send + Sync + 'static>(&self) -> Result<&T, MissingResource> {
         let slot =
             self.resources.0.get(&TypeId::of::<T>()).ok_or(MissingResource(type_name::<T>()))?;
-        // SAFETY: the world is borrowed shared and not through a cell, which would have borrowed
-        // it exclusively: no thread writes (I-13).
+        // SAFETY: the world is borrowed shared and not through a cell, which would have borrowed it
+        // exclusively, so no thread writes (I-13).
         let value = unsafe { &*slot.value.get() };
         value.downcast_ref().ok_or(MissingResource(type_name::<T>()))
     }
 
-    /// A resource, to be written.
+    /// Returns a resource for writing.
     ///
     /// # Errors
     /// Returns an error if there is none of this type.
@@ -129,8 +129,8 @@ impl World {
         value.ok_or(MissingResource(type_name::<T>()))
     }
 
-    /// The version at which a resource was last changed: put into the world, handed out by
-    /// [`resource_mut`](Self::resource_mut), or written through a [`ResMut`]. `None` where there is
+    /// Returns the version at which a resource last changed: it was inserted, borrowed by
+    /// [`resource_mut`](Self::resource_mut), or written through a [`ResMut`]. Returns `None` if there is
     /// none.
     #[must_use]
     pub fn resource_version<T: Send + Sync + 'static>(&self) -> Option<u64> {
@@ -143,8 +143,8 @@ fn unboxed<T: 'static>(slot: Slot) -> Option<T> {
 }
 
 impl Resources {
-    /// Forgets who used what: no user is left, a guard that was leaked is all there can be. The next
-    /// users write no more than these, or anything.
+    /// Clears all borrows: no user is left, except perhaps a leaked guard. The next users write only the
+    /// resources in `written`, or any if it is `None`.
     pub(crate) fn reset(&mut self, written: Option<impl Iterator<Item = TypeId>>) {
         let is_written = written.is_none();
         self.0.values_mut().for_each(|slot| slot.word = unused_word(is_written));
@@ -155,7 +155,8 @@ impl Resources {
         }
     }
 
-    /// The world has gone back to this version: nothing was changed later.
+    /// Caps the versions of all resources: the world has gone back to this version, so nothing was
+    /// changed later.
     pub(crate) fn bound_versions(&mut self, version: u64) {
         for slot in self.0.values_mut() {
             let changed = slot.changed.get_mut();
@@ -168,16 +169,17 @@ impl Resources {
         self.0.get(&TypeId::of::<T>()).ok_or(missing)
     }
 
-    /// When a resource was last changed.
+    /// Returns the version of the last change of a resource.
     pub(crate) fn version<T: 'static>(&self) -> Option<u64> {
-        // Relaxed: a number, which publishes nothing. Who asks is ordered with those who write.
+        // Relaxed: a number, which publishes nothing. A reader is ordered with the writers by other
+        // means.
         Some(self.0.get(&TypeId::of::<T>())?.changed.load(Ordering::Relaxed))
     }
 
-    /// Reads a resource beside others that do.
+    /// Borrows a resource for reading, together with other readers.
     ///
     /// # Safety
-    /// For as long as `self` is borrowed the resources are reached through cells alone (I-13).
+    /// As long as `self` is borrowed, the resources are accessed only through cells (I-13).
     pub(crate) unsafe fn read<T: Send + Sync + 'static>(
         &self,
     ) -> Result<Res<'_, T>, ResourceError> {
@@ -186,17 +188,17 @@ impl Resources {
             return Err(conflict::<T>(false));
         }
         let guard = ReadGuard(&slot.word);
-        // SAFETY: the word, just taken, keeps writers out until the guard is dropped (I-13); the
-        // caller ensures that all others ask the word, too.
+        // SAFETY: the word, just taken, keeps writers out until the guard is dropped (I-13); the caller
+        // ensures that all other users take the word, too.
         let value = unsafe { &*slot.value.get() };
         let value: &T = downcast::<T, _>(value.downcast_ref())?;
         Ok(Res { value: NonNull::from(value), _borrow: PhantomData, _guard: guard })
     }
 
-    /// Writes a resource, alone; if it is, it was changed at this version.
+    /// Borrows a resource exclusively for writing. Writes through the result stamp it with this version.
     ///
     /// # Safety
-    /// For as long as `self` is borrowed the resources are reached through cells alone (I-13).
+    /// As long as `self` is borrowed, the resources are accessed only through cells (I-13).
     pub(crate) unsafe fn write<T: Send + Sync + 'static>(
         &self,
         version: u64,
@@ -207,7 +209,7 @@ impl Resources {
         }
         let guard = WriteGuard(&slot.word);
         // SAFETY: the word, just taken, keeps all others out until the guard is dropped (I-13); the
-        // caller ensures that all others ask the word, too.
+        // caller ensures that all other users take the word, too.
         let value = unsafe { &mut *slot.value.get() };
         let value: &mut T = downcast::<T, _>(value.downcast_mut())?;
         let (value, changed) = (NonNull::from(value), &slot.changed);
@@ -239,18 +241,18 @@ impl Drop for WriteGuard<'_> {
     }
 }
 
-/// A resource, read through a [`WorldCell`](crate::WorldCell).
+/// A guard that reads a resource through a [`WorldCell`](crate::WorldCell).
 pub struct Res<'w, T> {
-    // No reference: one in an argument counts as used until the function returns, but the guard
-    // beside it can be dropped, and the resource taken by another user, before that.
+    // Not a reference: a reference in an argument counts as used until the function returns, but the
+    // guard beside it can be dropped, and the resource taken by another user, before that.
     value: NonNull<T>,
     _borrow: PhantomData<&'w T>,
     _guard: ReadGuard<'w>,
 }
 
-/// A resource, written through a [`WorldCell`](crate::WorldCell).
+/// A guard that writes a resource through a [`WorldCell`](crate::WorldCell).
 pub struct ResMut<'w, T> {
-    // No reference, as in `Res`.
+    // Not a reference, as in `Res`.
     value: NonNull<T>,
     changed: &'w AtomicU64,
     version: u64,
@@ -258,22 +260,22 @@ pub struct ResMut<'w, T> {
     _guard: WriteGuard<'w>,
 }
 
-// SAFETY: gives out `&T` and nothing else, as `&T` does; the right goes along, and its word is an
+// SAFETY: it gives out `&T` and nothing else, as `&T` does. The borrow moves with it, and its word is an
 // atomic (I-13).
 unsafe impl<T: Sync> Send for Res<'_, T> {}
-// SAFETY: gives out `&T` and nothing else, as `&T` does, by the right of its word (I-13).
+// SAFETY: it gives out `&T` and nothing else, as `&T` does, under the borrow of its word (I-13).
 unsafe impl<T: Sync> Sync for Res<'_, T> {}
-// SAFETY: gives out `&mut T` to its holder, as `&mut T` does; the right goes along, and its
-// word is an atomic (I-13).
+// SAFETY: it gives out `&mut T` to its holder, as `&mut T` does. The borrow moves with it, and its word
+// is an atomic (I-13).
 unsafe impl<T: Send> Send for ResMut<'_, T> {}
-// SAFETY: when shared it gives out `&T`, by the right of its word (I-13).
+// SAFETY: when shared it gives out `&T`, under the borrow of its word (I-13).
 unsafe impl<T: Sync> Sync for ResMut<'_, T> {}
 
 impl<T> Deref for Res<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: made from a reference in `read`; the guard keeps writers out (I-13).
+        // SAFETY: created from a reference in `read`; the guard keeps writers out (I-13).
         unsafe { self.value.as_ref() }
     }
 }
@@ -282,7 +284,7 @@ impl<T> Deref for ResMut<'_, T> {
     type Target = T;
 
     fn deref(&self) -> &T {
-        // SAFETY: made from a reference in `write`; the guard keeps all others out (I-13).
+        // SAFETY: created from a reference in `write`; the guard keeps all others out (I-13).
         unsafe { self.value.as_ref() }
     }
 }
@@ -291,7 +293,7 @@ impl<T> DerefMut for ResMut<'_, T> {
     fn deref_mut(&mut self) -> &mut T {
         // Relaxed: as in `Resources::version`.
         self.changed.store(self.version, Ordering::Relaxed);
-        // SAFETY: made from a reference in `write`; the guard keeps all others out (I-13).
+        // SAFETY: created from a reference in `write`; the guard keeps all others out (I-13).
         unsafe { self.value.as_mut() }
     }
 }

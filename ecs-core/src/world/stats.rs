@@ -1,4 +1,4 @@
-//! Statistics: the memory of a world, and how much of it is in use.
+//! Statistics: the memory that a world takes, and the part of it that is in use.
 
 use alloc::vec::Vec;
 use core::fmt;
@@ -10,62 +10,62 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::name::Name;
 
-/// What a world's entities take, at one moment. Made by [`World::stats`].
+/// The memory that the entities of a world take at one moment. Returned by [`World::stats`].
 ///
 /// It prints as a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorldStats {
-    /// How many entities are alive.
+    /// The number of live entities.
     pub entity_count: usize,
-    /// How many slots the entity table has.
+    /// The number of slots in the entity table.
     pub slot_count: usize,
-    /// What the entity table takes.
+    /// The size of the entity table in bytes.
     pub table_bytes: usize,
-    /// What spare blocks take that no archetype has.
+    /// The size of the spare blocks, which no archetype uses, in bytes.
     pub pool_bytes: usize,
-    /// In the order of [`World::archetypes`].
+    /// The archetypes, in the order of [`World::archetypes`].
     pub archetypes: Vec<ArchetypeStats>,
 }
 
-/// What the entities of one archetype take.
+/// The memory that the entities of one archetype take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct ArchetypeStats {
-    /// Which archetype it is.
+    /// The id of the archetype.
     pub id: ArchetypeId,
     /// The names of its components.
     pub components: Vec<Name>,
-    /// How many entities are in it.
+    /// The number of its entities.
     pub entity_count: usize,
-    /// How many entities its chunks could hold.
+    /// The number of entities that its chunks have room for.
     pub capacity: usize,
-    /// How many chunks have entities.
+    /// The number of chunks that have entities.
     pub chunk_count: usize,
-    /// How many chunks are kept for those to come.
+    /// The number of empty chunks that are kept for later entities.
     pub spare_chunk_count: usize,
-    /// What one entity takes: its handle and its components, without what they have on the heap.
+    /// The size of one entity in bytes: its handle and its components, without their heap memory.
     pub row_bytes: usize,
-    /// What the chunks take.
+    /// The size of its blocks in bytes.
     pub block_bytes: usize,
-    /// What is known about the archetype and its chunks outside of these.
+    /// The size of the bookkeeping of the archetype and its chunks in bytes.
     pub metadata_bytes: usize,
 }
 
-/// Where the row of an entity is, at one moment. Made by [`World::place_of`].
+/// The place of an entity's row at one moment. Returned by [`World::place_of`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub struct EntityPlace {
-    /// Which archetype it is in.
+    /// The archetype of the entity.
     pub archetype: ArchetypeId,
-    /// The place of the chunk in the archetype.
+    /// The index of the chunk in the archetype.
     pub chunk: usize,
-    /// The row in the chunk.
+    /// The index of the row in the chunk.
     pub row: usize,
 }
 
 impl ArchetypeStats {
-    /// How many bytes of the chunks are in use.
+    /// Returns the number of bytes in use in the chunks.
     #[must_use]
     pub const fn used_bytes(&self) -> usize {
         self.entity_count * self.row_bytes
@@ -92,44 +92,44 @@ impl ArchetypeStats {
 }
 
 impl WorldStats {
-    /// How many chunks have entities.
+    /// Returns the number of chunks that have entities.
     #[must_use]
     pub fn chunk_count(&self) -> usize {
         self.sum(|archetype| archetype.chunk_count)
     }
 
-    /// How many chunks are kept for entities to come.
+    /// Returns the number of empty chunks that are kept for later entities.
     #[must_use]
     pub fn spare_chunk_count(&self) -> usize {
         self.sum(|archetype| archetype.spare_chunk_count)
     }
 
-    /// What all chunks take.
+    /// Returns the size of all blocks in bytes, without spare blocks.
     #[must_use]
     pub fn block_bytes(&self) -> usize {
         self.sum(|archetype| archetype.block_bytes)
     }
 
-    /// How many bytes of the chunks are in use.
+    /// Returns the number of bytes in use in all chunks.
     #[must_use]
     pub fn used_bytes(&self) -> usize {
         self.sum(ArchetypeStats::used_bytes)
     }
 
-    /// What is known about archetypes and chunks outside of these.
+    /// Returns the size of the bookkeeping of all archetypes and chunks in bytes.
     #[must_use]
     pub fn metadata_bytes(&self) -> usize {
         self.sum(|archetype| archetype.metadata_bytes)
     }
 
-    /// Everything together: chunks, spare blocks, the entity table, and what is known about them.
-    /// What components have on the heap is not in it, nor are resources and plans.
+    /// Returns the size of everything together in bytes: chunks, spare blocks, the entity table and
+    /// bookkeeping. It does not include the heap memory of components, resources, and query plans.
     #[must_use]
     pub fn total_bytes(&self) -> usize {
         self.block_bytes() + self.metadata_bytes() + self.table_bytes + self.pool_bytes
     }
 
-    /// Which part of the chunks is in use, from 0 to 1; 1 where there are none.
+    /// Returns the fraction of the chunks that is in use, from 0 to 1; 1 if there are none.
     #[must_use]
     pub fn utilisation(&self) -> f64 {
         part(self.used_bytes(), self.block_bytes())
@@ -186,9 +186,9 @@ impl fmt::Display for WorldStats {
     }
 }
 
-/// Memory: what is in use, and where an entity lies.
+/// Memory: its use, and the places of entities.
 impl World {
-    /// How much memory the entities take, archetype by archetype.
+    /// Returns how much memory the entities take, by archetype.
     #[must_use]
     pub fn stats(&self) -> WorldStats {
         WorldStats {
@@ -200,13 +200,13 @@ impl World {
         }
     }
 
-    /// Where the row of an entity is.
+    /// Returns the place of an entity's row.
     ///
-    /// It stays there until the entity, or another one of its archetype, comes, goes or changes its
-    /// set of components.
+    /// The row stays there until this entity, or another one of its archetype, is added, removed or gets
+    /// another set of components.
     ///
-    /// A row that a [cleanup component](crate::Component::CLEANUP) keeps after the entity was
-    /// despawned is still a row: it has a place until the last cleanup component is removed.
+    /// An entity that was despawned but has a [cleanup component](crate::Component::CLEANUP) still has a
+    /// row, and a place, until its last cleanup component is removed.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world.
