@@ -1,42 +1,41 @@
-//! The effect of every operation on a component that is there and *disabled*.
+//! The effect of every operation on a component that an entity has but that is *disabled*.
 //!
-//! A component that is declared [`enableable`](trait@crate::Component) has one bit per row that switches
-//! it off and on. The bit moves no row, runs no code and needs no borrow: a flip is one atomic
-//! operation, and a query passes over whole chunks that are switched off without touching them.
-//! Queries see a disabled component as absent. Everything that is asked about one entity sees that
-//! it is there.
+//! A component that is declared [`enableable`](trait@crate::Component) has one bit per row, which
+//! disables and enables it. A flip of the bit moves no row, runs no code and needs no borrow: it is one
+//! atomic operation. A query skips a chunk whose rows are all disabled, without accessing its values.
+//! Queries treat a disabled component as absent. Operations on a single entity treat it as present.
 //!
-//! | | a component that is there and disabled |
+//! | | a disabled component |
 //! |---|---|
-//! | [`World::has`], [`get`], [`get_mut`], [`View`]s, [`Claim`]s | seen as any other, also as an `Option` |
+//! | [`World::has`], [`get`], [`get_mut`], [`View`]s, [`Claim`]s | treat it as any other, also as an `Option` |
 //! | `&T`, `&mut T`, [`Ref`], [`Mut`], [`With`] in a query | the row does not match |
 //! | `Option<&T>`, `Option<&mut T>` in a query | the row matches with `None` |
 //! | [`Without`] | the row matches, as if the component were absent |
-//! | [`Present`] as a filter; `Present<&T>`, `Present<&mut T>` as data | the row matches, whatever the bit says; the data is handed out |
-//! | [`Disabled`] | the row matches, and only such rows do |
-//! | [`Enabled`], [`EnabledMut`] as data | the row matches; the bit is handed out |
-//! | [`Or`], [`Not`] of filters | go by what the filters say, row by row |
-//! | [`Changed`], [`Added`] | the row does not match; its versions stay what they were |
-//! | queries by id ([`DynamicQuery`]) | as queries by type |
+//! | [`Present`] as a filter; `Present<&T>`, `Present<&mut T>` as data | the row matches, whatever the bit is; the data is returned |
+//! | [`Disabled`] | the row matches; no other rows do |
+//! | [`Enabled`], [`EnabledMut`] as data | the row matches; the bit is returned |
+//! | [`Or`], [`Not`] of filters | combine the results of the filters, row by row |
+//! | [`Changed`], [`Added`] | the row does not match; its versions do not change |
+//! | queries by id ([`DynamicQuery`]) | the same as queries by type |
 //! | `insert` over it, by type, by id, in bulk or by command | replaces the value and keeps the bit |
-//! | `spawn`, `insert` where there was none | the component comes enabled |
-//! | `remove` | takes it, whatever the bit says; when it comes again it is enabled |
-//! | a structural change beside it | the bit goes along with the row |
-//! | `despawn` | drops the value as any other; who gets the slot later starts enabled |
+//! | `spawn`, `insert` if there was none | the component starts enabled |
+//! | `remove` | removes it, whatever the bit is; if it is inserted again, it is enabled |
+//! | a structural change of other components | the bit moves with the row |
+//! | `despawn` | drops the value like any other; a later entity in the slot starts enabled |
 //! | `instantiate` | copies have the bit of the original |
-//! | snapshot and restore, the state hash | have the bit |
+//! | snapshot and restore, the state hash | include the bit |
 //!
-//! And what becomes of a flip:
+//! The effect of a flip:
 //!
 //! | a flip | |
 //! |---|---|
-//! | by [`World::set_enabled`], by id, by a view, a claim or a query of `EnabledMut` | is seen by all that come after it |
-//! | and versions, hooks and observers | is no change: nothing is stamped, no hook runs |
-//! | during a query, of a row in the chunk that is visited | is seen by the next pass: which rows are visited is decided as the chunk is entered |
-//! | during a query, of a row in a later chunk | is seen when the chunk is entered |
-//! | during a [parallel loop](crate::ParallelChunks) | is seen by the next pass, in whichever chunk |
-//! | in a command buffer | comes at playback, in its place among the commands |
-//! | of all rows that pass a filter ([`Bulk::set_enabled`]) | goes by words of bits; the filter sees the bits as they were |
+//! | by [`World::set_enabled`], by id, by a view, a claim or a query of `EnabledMut` | visible to all later operations |
+//! | and versions, hooks and observers | not a change: nothing is stamped, no hook runs |
+//! | during a query, of a row in the current chunk | visible to the next pass: the rows to visit are determined when the chunk is entered |
+//! | during a query, of a row in a later chunk | visible when that chunk is entered |
+//! | during a [parallel loop](crate::ParallelChunks) | visible to the next pass, in any chunk |
+//! | in a command buffer | happens at playback, in its place among the commands |
+//! | of all rows that pass a filter ([`Bulk::set_enabled`]) | happens by words of bits; the filter sees the previous bits |
 //! | of a component that is not enableable | is refused; such a component is always enabled |
 //!
 //! ```

@@ -5,10 +5,9 @@ use core::num::NonZeroU32;
 
 /// A handle to one entity: an index into the world's entity table and a generation.
 ///
-/// Handles are plain numbers. They stay valid until the entity is despawned, and are recognised
-/// as stale from then on: a slot that is used again has another generation, and a slot whose
-/// generations are exhausted is retired rather than reused. `Option<Entity>` is as small as
-/// `Entity`.
+/// Handles are plain numbers. A handle is valid until its entity is despawned, and is recognised as stale
+/// afterwards: a reused slot has another generation, and a slot whose generations are exhausted is
+/// retired. `Option<Entity>` has the same size as `Entity`.
 ///
 /// ```
 /// use formic_ecs::Entity;
@@ -31,59 +30,61 @@ pub struct Entity {
     generation: NonZeroU32,
 }
 
-/// The largest generation a slot of a world can have; the bit above marks deferred handles.
+/// The largest generation of a slot of a world. The next higher bit marks deferred handles.
 pub(crate) const GENERATION_MAX: u32 = 0x7FFF_FFFF;
 const DEFERRED: u32 = 0x8000_0000;
 
 const _: () = assert!(size_of::<Entity>() == 8 && align_of::<Entity>() == 8);
 
 impl Entity {
-    /// A handle from its two numbers, as the entity table issues them.
+    /// Creates a handle from its two numbers, as the entity table issues them.
     pub(crate) fn new(index: u32, generation: NonZeroU32) -> Self {
         debug_assert!(generation.get() <= GENERATION_MAX);
         Self { index, generation }
     }
 
-    /// The stand-in for the `index`-th entity that the command buffer with this tag will spawn.
+    /// Creates the placeholder of the `index`-th entity that the command buffer with this tag will spawn.
     pub(crate) fn deferred(tag: u32, index: u32) -> Self {
         let generation = NonZeroU32::MIN | (DEFERRED | (tag << 1));
         Self { index, generation }
     }
 
-    /// The place of this entity in the world's entity table. It is used again after a despawn.
+    /// Returns the index of the entity's slot in the world's entity table. The slot is reused after a
+    /// despawn.
     #[must_use]
     pub const fn index(self) -> u32 {
         self.index
     }
 
-    /// How many times the slot had been used when this handle was issued, counted from one.
+    /// Returns how often the slot has been used, up to and including this entity.
     #[must_use]
     pub const fn generation(self) -> u32 {
         self.generation.get()
     }
 
-    /// Whether this handle stands for an entity that a command buffer has yet to spawn.
+    /// Returns whether this handle is a placeholder for an entity that a command buffer has yet to spawn.
     ///
-    /// No world knows such a handle; playback replaces it.
+    /// No world has an entity with such a handle; playback replaces it.
     #[must_use]
     pub const fn is_deferred(self) -> bool {
         self.generation.get() & DEFERRED != 0
     }
 
-    /// The tag of the command buffer that made this deferred handle.
+    /// Returns the tag of the command buffer that created this deferred handle.
     pub(crate) fn deferred_tag(self) -> Option<u32> {
         self.is_deferred().then_some((self.generation.get() & !DEFERRED) >> 1)
     }
 
-    /// The handle as one number: the generation in the upper half, the index in the lower.
+    /// Returns the handle as one number: the generation in the upper half, the index in the lower.
     #[must_use]
     pub const fn to_bits(self) -> u64 {
         ((self.generation.get() as u64) << 32) | self.index as u64
     }
 
-    /// The inverse of [`to_bits`](Self::to_bits), or `None` where no handle has these bits.
+    /// Returns the handle with these bits, as [`to_bits`](Self::to_bits) returns them, or `None` if no
+    /// handle has them.
     ///
-    /// Any other number gives a handle; one that no world issued is stale everywhere.
+    /// All other numbers are handles. One that no world issued is stale in every world.
     #[must_use]
     #[expect(clippy::cast_possible_truncation, reason = "the number is cut into its two halves")]
     pub const fn from_bits(bits: u64) -> Option<Self> {
@@ -110,7 +111,7 @@ impl fmt::Display for Entity {
     }
 }
 
-/// As the number that [`Entity::to_bits`] gives.
+/// Serializes the handle as the number that [`Entity::to_bits`] returns.
 #[cfg(feature = "serde")]
 impl serde::Serialize for Entity {
     fn serialize<S: serde::Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {

@@ -22,7 +22,8 @@ use bytemuck::NoUninit;
 use crate::entity::Entity;
 use crate::random::RandomStream;
 
-/// For types, small integers and slices of these: one multiplication per word (Fibonacci hashing).
+/// A hasher for type ids, small integers and slices of these: one multiplication per word (Fibonacci
+/// hashing).
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Fibonacci(u64);
 
@@ -31,7 +32,7 @@ pub(crate) type TypeMap<V> = hashbrown::HashMap<core::any::TypeId, V, BuildFibon
 
 impl Hasher for Fibonacci {
     fn finish(&self) -> u64 {
-        // hashbrown takes the lowest and the uppermost bits: give it the well-mixed middle.
+        // hashbrown uses the lowest and the uppermost bits: return the well-mixed middle bits there.
         self.0.rotate_left(26)
     }
 
@@ -54,10 +55,11 @@ impl Hasher for Fibonacci {
     }
 }
 
-/// The hash that states are compared by: 64 bits, eight bytes taken in at a time.
+/// A hasher for comparing states: 64 bits, fed eight bytes at a time.
 ///
-/// Each word is multiplied in and folded down, and the end is mixed once more. Two runs that agree have the same; it is no defence against an attacker who looks for a pair.
-/// The same on every platform for the same calls.
+/// Each word is multiplied in and folded down, and the end is mixed once more. Equal states have equal
+/// hashes. It is no defence against an attacker who looks for a collision. The result is the same on
+/// every platform for the same calls.
 #[derive(Clone, Copy, Debug)]
 pub struct StateHasher(u64);
 
@@ -68,19 +70,19 @@ impl Default for StateHasher {
 }
 
 impl StateHasher {
-    /// The hash of nothing so far.
+    /// Creates a hasher that has taken in nothing.
     #[must_use]
     pub const fn new() -> Self {
         Self(0xCBF2_9CE4_8422_2325)
     }
 
-    /// Takes in a number.
+    /// Adds a number to the hash.
     pub fn write_u64(&mut self, number: u64) {
         let mixed = (self.0 ^ number).wrapping_mul(0x9E37_79B9_7F4A_7C15);
         self.0 = mixed ^ (mixed >> 29);
     }
 
-    /// Takes in bytes and their number.
+    /// Adds bytes and their number to the hash.
     pub fn write(&mut self, bytes: &[u8]) {
         self.write_u64(bytes.len() as u64);
         for word in bytes.chunks(8) {
@@ -90,7 +92,7 @@ impl StateHasher {
         }
     }
 
-    /// The hash of all that was taken in; more may follow.
+    /// Returns the hash of everything added so far; more may follow.
     #[must_use]
     pub const fn finish(&self) -> u64 {
         let z = (self.0 ^ (self.0 >> 32)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -98,16 +100,16 @@ impl StateHasher {
     }
 }
 
-/// A field, for the traits by which the derives hash it, whatever its type implements.
+/// A field, wrapped for the traits by which the derives hash it, whatever its type implements.
 ///
-/// `(&&&See(field)).see(hasher)` asks the traits below in turn, the one with most references first:
-/// the compiler prefers a method that needs fewer of them removed. Only the last takes any type,
-/// and demands [`HashState`] of it, so that what is missing is said in those words.
+/// `(&&&See(field)).see(hasher)` tries the traits below in turn, the one with most references first: the
+/// compiler prefers a method that needs fewer dereferences. Only the last accepts any type, and requires
+/// [`HashState`] of it, so the error message names that trait.
 #[doc(hidden)]
 #[derive(Debug)]
 pub struct See<'a, T: ?Sized>(pub &'a T);
 
-/// Plain data, by its bytes.
+/// Hashes plain data by its bytes.
 #[doc(hidden)]
 pub trait SeeBytes {
     fn see(&self, hasher: &mut StateHasher);
@@ -115,14 +117,14 @@ pub trait SeeBytes {
 
 impl<T: NoUninit> SeeBytes for &&See<'_, T> {
     fn see(&self, hasher: &mut StateHasher) {
-        // bytemuck refuses to see a value without a size as bytes.
+        // bytemuck refuses to cast a zero-sized value to bytes.
         if size_of::<T>() > 0 {
             hasher.write(bytemuck::bytes_of(self.0));
         }
     }
 }
 
-/// A list of plain data, whose elements need not be [`HashState`].
+/// Hashes a list of plain data, whose elements need not be [`HashState`].
 #[doc(hidden)]
 pub trait SeeElements {
     fn see(&self, hasher: &mut StateHasher);
@@ -147,7 +149,7 @@ fn see_elements<T: NoUninit>(values: &[T], hasher: &mut StateHasher) {
     }
 }
 
-/// What says for itself how it is seen.
+/// Hashes a value by its own [`HashState`].
 #[doc(hidden)]
 pub trait SeeState<T: ?Sized> {
     fn see(&self, hasher: &mut StateHasher)
@@ -164,22 +166,22 @@ impl<T: ?Sized> SeeState<T> for See<'_, T> {
     }
 }
 
-/// How to see a packed type as bytes, whose fields there are no references to.
+/// Returns a function that views a packed type, whose fields cannot be referenced, as bytes.
 #[doc(hidden)]
 #[must_use]
 pub const fn bytes_of_packed<T: NoUninit>() -> fn(&[T]) -> &[u8] {
     bytemuck::cast_slice::<T, u8>
 }
 
-/// A value that the state hash can see into: all of it goes into the hash, and nothing else.
+/// A value that the state hash covers: all of it is hashed, and nothing else.
 ///
-/// `#[derive(Component)]` takes in a component field by field, so the types of its fields have to be
-/// `HashState` or plain data (`bytemuck::NoUninit`). Derive it for types of your own; numbers, text,
-/// tuples and the ordered collections have it. A float is its bits: `0.0` and `-0.0` differ, since
-/// they can lead to different futures.
+/// `#[derive(Component)]` hashes a component field by field, so the types of its fields must be
+/// `HashState` or plain data (`bytemuck::NoUninit`). Derive it for your own types. Numbers, text, tuples
+/// and the ordered collections implement it. A float is hashed by its bits: `0.0` and `-0.0` differ,
+/// since they can lead to different futures.
 ///
-/// Unlike [`core::hash::Hash`] it never leaves anything out, knows floats, and is the same on every
-/// platform. A `HashMap` does not have it, because its order differs from run to run: use a
+/// Unlike [`core::hash::Hash`] it never leaves anything out, supports floats, and is the same on every
+/// platform. `HashMap` does not implement it, because its order differs from run to run: use a
 /// `BTreeMap`.
 ///
 /// ```
@@ -215,11 +217,11 @@ pub const fn bytes_of_packed<T: NoUninit>() -> fn(&[T]) -> &[u8] {
     note = "a `HashMap` has another order in every run: a `BTreeMap` can be seen"
 )]
 pub trait HashState {
-    /// Takes in the whole value.
+    /// Adds the whole value to the hash.
     fn hash_state(&self, hasher: &mut StateHasher);
 }
 
-/// By a number of at most 64 bits that is another one for another value.
+/// Implements `HashState` by a number of at most 64 bits, which differs for different values.
 macro_rules! by_number {
     ($($type:ty => |$value:ident| $number:expr;)*) => {
         $(impl HashState for $type {
@@ -251,7 +253,7 @@ by_number! {
     RandomStream => |it| it.state();
 }
 
-/// As what `get` makes of the value.
+/// Implements `HashState` by the part or view that the expression returns.
 macro_rules! as_part {
     ($($({$($generics:tt)*})? $type:ty => |$value:ident| $part:expr;)*) => {
         $(impl $(<$($generics)*>)? HashState for $type {
@@ -320,7 +322,7 @@ impl<T: HashState, E: HashState> HashState for Result<T, E> {
     }
 }
 
-/// How many there are, and each of them.
+/// Hashes the number of values, and each of them.
 fn hash_all<T: HashState>(values: impl ExactSizeIterator<Item = T>, hasher: &mut StateHasher) {
     values.len().hash_state(hasher);
     values.for_each(|value| value.hash_state(hasher));
@@ -345,7 +347,7 @@ by_elements! {
     {K: HashState, V: HashState} BTreeMap<K, V>;
 }
 
-/// A sum over the elements: what lies where in a heap does not matter.
+/// Hashed as a sum over the elements, so the order in the heap does not matter.
 impl<T: HashState> HashState for BinaryHeap<T> {
     fn hash_state(&self, hasher: &mut StateHasher) {
         let of_one = |value: &T| {

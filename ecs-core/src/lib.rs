@@ -1,9 +1,9 @@
 //! A chunked archetype entity-component store.
 //!
-//! *Entities* are handles, *components* are plain Rust types, and all entities with the same set of
-//! components (an *archetype*) lie together in *chunks*, one column per component. A *query*
-//! walks the chunks of the archetypes that match; what it hands out are references and slices into
-//! them. Components that are *enableable* can be switched off and on per entity without moving it.
+//! *Entities* are handles, and *components* are plain Rust types. All entities with the same set of
+//! components form an *archetype*. They are stored together in *chunks*, one column per component. A
+//! *query* iterates over the chunks of the archetypes that match, and returns references and slices into
+//! them. *Enableable* components can be disabled and enabled per entity without moving it.
 //!
 //! ```
 //! use formic_ecs::prelude::*;
@@ -34,36 +34,35 @@
 //! | | |
 //! |---|---|
 //! | [`World`] | entities, components, resources, queries |
-//! | [`Component`](trait@Component) | what the derive understands; [`Buffer`]: a list as a component |
-//! | [`Query`], [`View`] | walking and looking up; filters with `Or` and `Not`, slices |
-//! | [`enableable`] | what every operation makes of a component that is switched off |
+//! | [`Component`](trait@Component) | the options of the derive; [`Buffer`]: a list as a component |
+//! | [`Query`], [`View`] | iteration and look-up by entity; filters with `Or` and `Not`; shards |
+//! | [`enableable`] | the effect of every operation on a disabled component |
 //! | [`Changed`], [`Added`], [`Ref`], [`Mut`] | change detection: by chunks, or exactly for a `tracked` component |
 //! | [`CommandBuffer`] | changes to make later, in an order that does not depend on threads |
 //! | [`Bulk`] | changes to all entities that pass a filter, by whole chunks |
 //! | [`Component::CLEANUP`] | components that outlive their entity until a system has cleaned up |
-//! | [`Relation`], [`ChildOf`] | links that are kept in step on both sides; the hierarchy |
+//! | [`Relation`], [`ChildOf`] | links that are kept consistent on both sides; the hierarchy |
 //! | [`Prefab`], [`World::instantiate`] | templates, copied with their descendants and their links |
-//! | [`World::hooks`] | closures that are told when components come and go |
+//! | [`World::hooks`] | closures that run when components and entities come and go |
 //! | [`ComponentDescriptor`], [`DynamicQuery`] | components that are registered at run time, and queries by id |
-//! | [`Snapshot`], [`World::state_hash`] | the state of a world as bytes, to go back to; and as a number, to compare; [`HashState`](trait@HashState): what goes into it |
-//! | [`World::stats`], [`World::compact`], [`World::check`] | what the world takes, giving memory back, and whether all is in order |
-//! | [`WorldCell`], [`ExclusiveView`] | many threads at once, checked as they go |
+//! | [`Snapshot`], [`World::state_hash`] | the state of a world: as bytes, to restore it; as a number, to compare it; [`HashState`](trait@HashState): the values that it covers |
+//! | [`World::stats`], [`World::compact`], [`World::check`] | the memory of a world, freeing memory, and checking invariants |
+//! | [`WorldCell`], [`ExclusiveView`] | access from many threads at once, checked at run time |
 //!
-//! This crate starts no threads: `ecs-jobs` has systems, a schedule and a pool on top of it.
+//! This crate starts no threads: `ecs-jobs` adds systems, a schedule and a thread pool.
 //!
 //! # Without the standard library
 //!
-//! This crate is `no_std` and needs `alloc`, with all of its features and without any. The target has to
-//! have atomics of 64 bits (`target_has_atomic = "64"`), for versions, stamps and enabled bits: those of
-//! 64 bits do, and so do `wasm32` and 32-bit systems with Linux (`i686`, `armv7`). Bare 32-bit ARM (Cortex-M) and
-//! RISC-V do not, and are refused with a message.
+//! This crate is `no_std` and needs `alloc`, with all of its features and with none. The target must have
+//! atomics of 64 bits (`target_has_atomic = "64"`), for versions, stamps and enabled bits. 64-bit targets
+//! have them, and so do `wasm32` and 32-bit systems with Linux (`i686`, `armv7`). Bare 32-bit ARM
+//! (Cortex-M) and RISC-V do not, and fail to compile with a message.
 //!
 //! # When something goes wrong
 //!
-//! An entity that is gone or a component that is not there is a small error type: they are on
-//! [one page](error), with what panics and what to do. Whatever panics, user code included, leaves
-//! the world in order: what was being dropped is gone, nothing is dropped twice, and all else is
-//! as it was.
+//! A missing entity or component is reported by a small error type. These are on [one page](error), with
+//! the causes of panics and what to do about them. Whatever panics, user code included, leaves the world
+//! consistent: what was being dropped is gone, nothing is dropped twice, and all else is unchanged.
 #![no_std]
 
 #[cfg(not(target_has_atomic = "64"))]
@@ -72,10 +71,10 @@ compile_error!("ecs-core needs atomics of 64 bits, which this target does not ha
 extern crate alloc;
 #[cfg(test)]
 extern crate std;
-// The derive writes `::formic_ecs`, also inside this crate.
+// The derive writes `::formic_ecs`, even inside this crate.
 extern crate self as formic_ecs;
 
-// Before all others, which use its macros.
+// Before all other modules, which use its macros.
 #[macro_use]
 mod macros;
 

@@ -1,8 +1,8 @@
-//! Macros: `Debug` of types that hold what has none, `Copy` of types around others, the texts of
-//! errors, errors that wrap others, and the list of tuples.
+//! Macros: `Debug` for types whose fields lack it, `Copy` for generic types, the texts and conversions of
+//! errors, and the list of tuples.
 
-/// Implements `Debug` as the name of a type and some of its fields, or what is told of them. For the
-/// crates above this one, and no part of its interface.
+/// Implements `Debug` as the name of a type and some of its fields, or a value computed from them. For
+/// the crates above this one; it is no part of the public interface.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_fields {
@@ -24,7 +24,8 @@ macro_rules! debug_fields {
     };
 }
 
-/// Implements `Copy` for a type whatever its parameters are, of which `derive` asks the same.
+/// Implements `Copy` for a generic type, whatever its parameters are; `derive` would require `Copy` of
+/// them.
 macro_rules! copied {
     ([$($generics:tt)*] $name:ident <$($argument:tt),*>) => {
         impl<$($generics)*> Clone for $name<$($argument),*> {
@@ -38,8 +39,8 @@ macro_rules! copied {
     };
 }
 
-/// Implements `From` for an error that is one of the cases of another. This and the next three are for the
-/// crates above as well.
+/// Implements `From` for an error that is one of the cases of another. This macro and the next three are
+/// also for the crates above.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! from_error {
@@ -52,7 +53,7 @@ macro_rules! from_error {
     };
 }
 
-/// Implements `Debug` of errors as their text: it is what `main` and `unwrap` print.
+/// Implements `Debug` for errors as their text, which is what `main` and `unwrap` print.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! debug_as_text {
@@ -65,7 +66,7 @@ macro_rules! debug_as_text {
     };
 }
 
-/// Implements `Display` by the text of each case.
+/// Implements `Display` by a text for each case.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! display_text {
@@ -80,7 +81,7 @@ macro_rules! display_text {
     };
 }
 
-/// Implements `Error`, and `Display` and `Debug` by the text of each case.
+/// Implements `Error`, and `Display` and `Debug` by a text for each case.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! error_text {
@@ -93,8 +94,8 @@ macro_rules! error_text {
     };
 }
 
-/// Calls a macro with a type parameter and a variable for each member of every tuple, from one to
-/// twelve members. The empty tuple is written out where it is needed.
+/// Calls a macro for every tuple of one to twelve members, with a type parameter and a variable for each
+/// member. The empty tuple is written out where it is needed.
 macro_rules! for_each_tuple {
     ($macro:ident) => {
         $macro!((A a));

@@ -1,17 +1,17 @@
-//! A bit per row of one chunk: which rows a query visits.
+//! A set of rows of one chunk, with a bit per row: the rows that a query visits.
 
 use core::ops::Range;
 
 use crate::sync::{AtomicU64, Ordering};
 
-/// No chunk holds more rows than this: what fits a 16 KiB block of nothing but entities.
+/// The maximum number of rows of a chunk: as many as fit in a 16 KiB block of entities alone.
 pub(crate) const ROWS_MAX: usize = 2048;
 const WORDS: usize = ROWS_MAX / 64;
 
-/// The rows of one chunk that a query visits, as it stood when the chunk was entered.
+/// The rows of one chunk that a query visits, determined when the chunk is entered.
 ///
-/// Being a copy is the point: a bit that is flipped while the chunk is being visited is seen by
-/// the next pass, not in the middle of this one.
+/// It is a copy by design: the effect of a bit that is flipped while the chunk is visited is seen by the
+/// next pass, not in the middle of this one.
 #[derive(Clone, Debug)]
 pub struct RowMask {
     words: [u64; WORDS],
@@ -19,7 +19,7 @@ pub struct RowMask {
 }
 
 impl RowMask {
-    /// All of `len` rows.
+    /// Creates a mask of `len` rows, all of them set.
     pub(crate) fn full(len: usize) -> Self {
         debug_assert!(len <= ROWS_MAX);
         let mut words = [0; WORDS];
@@ -30,7 +30,7 @@ impl RowMask {
         Self { words, len }
     }
 
-    /// The rows of a mask within a range that begins with one of its words.
+    /// Creates a mask of the rows of another one within a range, which begins at a word border.
     pub(crate) fn from_words(from: &[u64], within: &Range<usize>) -> Self {
         debug_assert!(within.end <= ROWS_MAX && within.start % 64 == 0);
         let mut words = [0; WORDS];
@@ -39,12 +39,12 @@ impl RowMask {
         Self { words, len: within.end }
     }
 
-    /// The words that have rows.
+    /// Returns the words that have rows.
     pub(crate) fn words(&self) -> &[u64] {
         &self.words[..self.len.div_ceil(64)]
     }
 
-    /// Keeps the rows whose bit is one in the words that `word` gives for 64 rows each. Returns
+    /// Keeps the rows whose bit is set in the words that `word` returns, each for 64 rows. Returns
     /// whether any row is left, and whether all of them are.
     #[inline]
     fn keep_words(&mut self, mut word: impl FnMut(usize) -> u64) -> (bool, bool) {
@@ -59,17 +59,17 @@ impl RowMask {
         (left != 0, gone == 0)
     }
 
-    /// How many rows are left.
+    /// Returns the number of rows that are left.
     pub(crate) fn count(&self) -> usize {
         self.words[..self.len.div_ceil(64)].iter().map(|word| word.count_ones() as usize).sum()
     }
 
-    /// Whether this row is left.
+    /// Returns whether this row is left.
     pub(crate) fn contains(&self, row: usize) -> bool {
         row < self.len && self.words[row / 64] & (1 << (row % 64)) != 0
     }
 
-    /// The first run of ones at or after row `from`.
+    /// Returns the first run of rows that are left, at or after `from`.
     pub(crate) fn next_run(&self, from: usize) -> Option<Range<usize>> {
         let start = self.find(from, false)?;
         let end = self.find(start, true).unwrap_or(self.len);
@@ -80,7 +80,7 @@ impl RowMask {
     #[inline]
     pub(crate) fn for_each(&self, mut visit: impl FnMut(usize)) {
         for (index, &word) in self.words[..self.len.div_ceil(64)].iter().enumerate() {
-            // Bit by bit: where runs are short, looking for their ends costs more than it saves.
+            // Bit by bit: with short runs, the search for their ends costs more than it saves.
             let mut rest = word;
             while rest != 0 {
                 visit(index * 64 + rest.trailing_zeros() as usize);
@@ -89,7 +89,7 @@ impl RowMask {
         }
     }
 
-    /// The first row at or after `from` whose bit is one, or zero where `inverted`.
+    /// Returns the first row at or after `from` whose bit is one, or zero if `inverted`.
     fn find(&self, from: usize, inverted: bool) -> Option<usize> {
         let mut word_index = from / 64;
         let used = self.len.div_ceil(64);
@@ -108,42 +108,42 @@ impl RowMask {
     }
 }
 
-/// Which rows of a chunk to visit, with the two cheap answers kept apart from the mask.
+/// The rows of a chunk to visit. The two simple cases need no mask.
 #[derive(Clone, Debug)]
 #[expect(
     clippy::large_enum_variant,
     reason = "it lives on the stack for as long as a chunk is visited"
 )]
 pub enum Rows {
-    /// Not one: the chunk is skipped without a look at its block.
+    /// No row: the chunk is skipped without an access to its block.
     None,
-    /// Every row: the dense loop.
+    /// Every row, in a dense loop.
     All,
-    /// These rows, by runs.
+    /// These rows.
     Some(RowMask),
 }
 
 impl Rows {
-    /// Narrows to the rows with a one in `words`.
+    /// Narrows to the rows whose bit in `words` is one.
     #[inline]
     pub(crate) fn keep(&mut self, words: &[AtomicU64], len: usize) {
-        // Relaxed: a bit carries no data with it, see `storage::bits`.
+        // Relaxed: a bit publishes no data, see `storage::bits`.
         self.keep_words(len, |index| words[index].load(Ordering::Relaxed));
     }
 
-    /// Narrows to the rows with a zero in `words`.
+    /// Narrows to the rows whose bit in `words` is zero.
     #[inline]
     pub(crate) fn drop_set(&mut self, words: &[AtomicU64], len: usize) {
         self.keep_words(len, |index| !words[index].load(Ordering::Relaxed));
     }
 
-    /// Narrows to the rows whose bit is one in the words that `word` gives for 64 rows each.
+    /// Narrows to the rows whose bit is one in the words that `word` returns, each for 64 rows.
     #[inline]
     pub(crate) fn keep_words(&mut self, len: usize, word: impl FnMut(usize) -> u64) {
         let any = match self {
             Self::None => return,
             Self::All => {
-                // In place: it is large.
+                // Written in place, because it is large.
                 *self = Self::Some(RowMask::full(len));
                 let Self::Some(mask) = self else { return };
                 let (any, all) = mask.keep_words(word);
@@ -160,7 +160,7 @@ impl Rows {
         }
     }
 
-    /// Narrows to the rows that are in `other` as well.
+    /// Narrows to the rows that are also in `other`.
     pub(crate) fn intersect(&mut self, other: Self, len: usize) {
         match (&mut *self, other) {
             (Self::None, _) | (_, Self::All) => {}
@@ -172,7 +172,7 @@ impl Rows {
         }
     }
 
-    /// Takes in the rows of `other`.
+    /// Adds the rows of `other`.
     pub(crate) fn unite(&mut self, other: Self) {
         match (&mut *self, other) {
             (Self::All, _) | (_, Self::None) => {}
@@ -186,7 +186,7 @@ impl Rows {
         }
     }
 
-    /// The rows, of `len`, that are not in this.
+    /// Returns the rows, of `len`, that are not in this set.
     pub(crate) fn inverted(self, len: usize) -> Self {
         match self {
             Self::None => Self::All,
@@ -199,7 +199,7 @@ impl Rows {
         }
     }
 
-    /// Whether this row is visited, of a chunk with `len` rows.
+    /// Returns whether this row is visited.
     pub(crate) fn contains(&self, row: usize) -> bool {
         match self {
             Self::None => false,
@@ -208,7 +208,7 @@ impl Rows {
         }
     }
 
-    /// How many rows are visited, of a chunk with `len` rows.
+    /// Returns the number of rows that are visited, of a chunk with `len` rows.
     pub(crate) fn count(&self, len: usize) -> usize {
         match self {
             Self::None => 0,
@@ -217,7 +217,7 @@ impl Rows {
         }
     }
 
-    /// The first run of visited rows at or after `from`, of a chunk with `len` rows.
+    /// Returns the first run of visited rows at or after `from`, of a chunk with `len` rows.
     pub(crate) fn next_run(&self, from: usize, len: usize) -> Option<Range<usize>> {
         match self {
             Self::None => None,

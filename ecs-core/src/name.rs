@@ -2,8 +2,7 @@
 
 use alloc::borrow::Cow;
 
-/// The name of a component or a resource, as messages and the state hash use it.
+/// The name of a component or a resource, as used in messages and in the state hash.
 ///
-/// A Rust type brings a name that lives for ever; a component that is registered at run time
-/// brings its own.
+/// The name of a Rust type is static; a component that is registered at run time owns its name.
 pub type Name = Cow<'static, str>;

@@ -1,21 +1,21 @@
-//! Random numbers that a simulation can rely on: the same everywhere, for ever.
+//! Reproducible random numbers for simulations: the same on every platform and in every version.
 
 /// A stream of random numbers with 8 bytes of state (SplitMix64).
 ///
-/// It is small enough to sit in a component, so that every entity has a stream of its own and
-/// the result does not depend on the order in which entities are visited. The algorithm is fixed
-/// (Steele, Lea and Flood, *Fast Splittable Pseudorandom Number Generators*, 2014; the constants
-/// are those of `java.util.SplittableRandom`). It is not for secrets.
+/// It is small enough for a component. So every entity can have its own stream, and the result does not
+/// depend on the order in which entities are visited. The algorithm is fixed (Steele, Lea and Flood,
+/// *Fast Splittable Pseudorandom Number Generators*, 2014; the constants are those of
+/// `java.util.SplittableRandom`). It is not suitable for secrets.
 ///
 /// ```
 /// use formic_ecs::RandomStream;
 /// let mut dice = RandomStream::new(7).fork(42);
 /// assert!((1..=6).contains(&(1 + dice.below(6))));
 /// ```
-// `rand_xoshiro::SplitMix64` draws the same 64 bits, but is neither `Copy` nor `Pod`, does not show its state,
-// which components save, and has no `fork`; ranges come from `rand`, which may draw others in a later
-// version. What is left for it to do are the two functions `mix` and `next_u64`. It lives here because all crates
-// above use it.
+// `rand_xoshiro::SplitMix64` generates the same 64 bits. But it is neither `Copy` nor `Pod`, does not
+// expose its state, which components save, and has no `fork`. Its ranges come from `rand`, which may
+// generate other numbers in a later version. It could replace only the two functions `mix` and
+// `next_u64`. This type is in this crate because all crates above use it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, bytemuck::Pod, bytemuck::Zeroable)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
@@ -32,51 +32,50 @@ fn mix(mut z: u64) -> u64 {
 }
 
 impl RandomStream {
-    /// The stream of this seed. Any seed is as good as any other.
+    /// Creates the stream of this seed. All seeds are equally good.
     #[must_use]
     pub const fn new(seed: u64) -> Self {
         Self { state: seed }
     }
 
-    /// Another stream, named by `key`; this one is left as it is.
+    /// Derives another stream from this one, identified by `key`. This stream does not change.
     ///
-    /// Keys that differ give streams that have nothing to do with each other, which is how one
-    /// seed serves many entities.
+    /// Different keys give unrelated streams, so one seed serves many entities.
     #[must_use]
     pub fn fork(&self, key: u64) -> Self {
         Self { state: mix(self.state ^ mix(key.wrapping_add(GAMMA))) }
     }
 
-    /// The state, to be written down and given to [`new`](Self::new) again.
+    /// Returns the state, which can be saved and passed to [`new`](Self::new) again.
     #[must_use]
     pub const fn state(&self) -> u64 {
         self.state
     }
 
-    /// The next 64 random bits.
+    /// Returns the next 64 random bits.
     pub fn next_u64(&mut self) -> u64 {
         self.state = self.state.wrapping_add(GAMMA);
         mix(self.state)
     }
 
-    /// A number in `0..bound`; zero where the bound is zero.
+    /// Returns a number in `0..bound`, or zero if the bound is zero.
     ///
-    /// The upper half of a product (Lemire 2019) without the rejection step: the bias is below
+    /// It is the upper half of a product (Lemire 2019) without the rejection step: the bias is below
     /// `bound / 2^64`.
     pub fn below(&mut self, bound: u64) -> u64 {
         ((u128::from(self.next_u64()) * u128::from(bound)) >> 64) as u64
     }
 
-    /// A number in `[0, 1)`, one of 2^24 evenly spaced ones.
+    /// Returns a number in `[0, 1)`, one of 2^24 evenly spaced values.
     pub fn next_f32(&mut self) -> f32 {
         const STEP: f32 = 1.0 / 16_777_216.0;
         ((self.next_u64() >> 40) as u32 as f32) * STEP
     }
 
-    /// A number in `[low, high)`; `low` where the range is empty.
+    /// Returns a number in `[low, high)`, or `low` if the range is empty.
     pub fn between(&mut self, low: f32, high: f32) -> f32 {
         let drawn = low + (high - low) * self.next_f32();
-        // Rounding may have come to the end, which is not in the range.
+        // Rounding may have reached the upper end, which is not in the range.
         if drawn < high { drawn } else { low }
     }
 }
@@ -96,7 +95,7 @@ mod tests {
         }
     }
 
-    /// Saves and recordings rely on these: they were worked out by another program and stay as they are.
+    /// Saves and recordings rely on these values, which another program computed. They must not change.
     #[test]
     fn streams_of_a_key_and_draws_below_a_bound_are_the_same_for_ever() {
         let world = RandomStream::new(7);
@@ -132,7 +131,7 @@ mod tests {
 
     #[test]
     fn a_number_between_two_others_is_never_the_upper_one() {
-        // The state before the number of ones alone: the largest there is.
+        // The state before the output of all ones, the largest number.
         let last = || RandomStream::new(0x3162_8af6_7b21_31ab);
         assert_eq!(last().next_u64(), u64::MAX);
         for (low, high) in [(0.0, 1.0), (1.0, 2.0), (-3.0, 7.0), (1e6, 1e6 + 1.0), (-2.0, -1.0)] {

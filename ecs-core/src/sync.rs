@@ -1,8 +1,8 @@
-//! The only file of this crate that names an atomic type.
+//! The atomic types of this crate. No other file names one, except the models for loom.
 //!
-//! [`ProtocolU64`] and [`ProtocolU32`] are for the words that threads come to an agreement through: `--cfg loom` puts
-//! loom's modelled atomics in their place. The others are counters, stamps and bits that are only
-//! ever accessed relaxed and publish nothing, so that there is nothing to model.
+//! [`ProtocolU64`] and [`ProtocolU32`] are for the words by which threads synchronise: `--cfg loom`
+//! replaces them by loom's modelled atomics. The others are counters, stamps and bits. They are only
+//! accessed relaxed and publish nothing, so there is nothing to model.
 
 pub(crate) use core::sync::atomic::{AtomicU64, Ordering};
 
@@ -11,7 +11,7 @@ pub(crate) use core::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as Proto
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as ProtocolU64};
 
-/// Hands out numbers that no other call in this process gets.
+/// A counter, each call of whose `next` returns another number.
 #[derive(Debug)]
 pub(crate) struct Serial(AtomicU64);
 
@@ -21,7 +21,7 @@ impl Serial {
     }
 
     pub(crate) fn next(&self) -> u64 {
-        // Relaxed: the number alone matters, it publishes nothing.
+        // Relaxed: only the number matters; it publishes nothing.
         self.0.fetch_add(1, Ordering::Relaxed)
     }
 }

@@ -1,21 +1,22 @@
-//! Code of a user that does not keep its word: sizes that are wrong, and panics.
+//! Protection against user code that breaks its promises: wrong sizes, and panics.
 
-/// The most values that room is made for at once on the word of an iterator or of a caller.
+/// The maximum number of values for which memory is reserved at once because an iterator or a caller
+/// announces them.
 const EXPECTED_MAX: usize = 1 << 20;
 
-/// How many values of `count` room is made for beforehand.
+/// Returns for how many of `count` values to reserve memory in advance.
 pub(crate) fn expected(count: usize) -> usize {
     count.min(EXPECTED_MAX)
 }
 
-/// How many values of an iterator room is made for beforehand. Its hint is user code, which may be
-/// wrong by any amount.
+/// Returns for how many values of an iterator to reserve memory in advance. Its hint is user code, which
+/// may be wrong by any amount.
 pub(crate) fn expected_of(values: &impl Iterator) -> usize {
     expected(values.size_hint().0)
 }
 
-/// Calls `run`, and once more where that panics: it keeps outside of itself how far it came, and goes
-/// on behind what has panicked. The panic goes on afterwards; a second one aborts.
+/// Calls `run`, and once more if it panics. `run` keeps its progress outside of itself, and continues
+/// behind the value that panicked. The panic continues afterwards; a second panic aborts.
 #[inline(always)]
 pub(crate) fn finish(run: impl FnMut()) {
     struct Again<F: FnMut()> {

@@ -37,8 +37,8 @@ pub enum HashRule<T> {
     /// Hashes by a function that covers a part of the value. The component is listed among those that the
     /// hash does [not cover](crate::StateHash::uncovered).
     Partly(HashFn<T>),
-    /// Hashes nothing. The component is listed among those that the hash does [not
-    /// cover](crate::StateHash::uncovered).
+    /// Hashes nothing. The component is listed among those that the hash does
+    /// [not cover](crate::StateHash::uncovered).
     Unhashed,
 }
 
