@@ -1,4 +1,4 @@
-//! Command buffers: structural changes that are written down now and made later.
+//! Command buffers: structural changes that are recorded now and applied later.
 
 mod deferred;
 mod payload;
@@ -22,12 +22,12 @@ use crate::world::World;
 
 pub use playback::Playback;
 
-/// Structural changes, recorded now and made when the buffer is played back.
+/// A buffer of structural changes, which are recorded now and applied when the buffer is played back.
 ///
-/// Each command carries the sort key that was set when it was recorded. Playback goes by sort key,
-/// and by the order of recording inside one key.
+/// Each command carries the sort key that was set when it was recorded. Commands are played back in the
+/// order of their sort keys, and those with the same key in the order of recording.
 ///
-/// A buffer that is dropped unplayed drops what it holds.
+/// A buffer that is dropped without being played drops its contents.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -49,13 +49,13 @@ pub use playback::Playback;
 ///
 /// # Several threads
 ///
-/// To record takes `&mut CommandBuffer`, so each thread has a buffer of its own, and
-/// [`play_all`](Self::play_all) plays them as one. Which thread did which piece of the work must not
-/// show in the world; it does not where each piece has a sort key that depends on the work alone,
-/// the number of a chunk say, and no two pieces share one. Inside a key the commands are then those
-/// of one piece, in the order in which it recorded them. A deferred entity is known to the buffer
-/// that deferred it: what another one is to be told about it goes through components or
-/// [`append`](Self::append).
+/// Recording takes `&mut CommandBuffer`, so each thread has its own buffer, and
+/// [`play_all`](Self::play_all) plays them as one. Which thread did which piece of the work must not show
+/// in the world. It does not if each piece has a sort key that depends on the work alone, such as the
+/// number of a chunk, and no two pieces share a key. Then the commands with one key are those of one
+/// piece, in the order in which it recorded them. A deferred entity is known only to the buffer that
+/// deferred it. For another buffer, write it to a component, which has the real handle after playback, or
+/// use [`append`](Self::append).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -83,14 +83,13 @@ pub use playback::Playback;
 pub struct CommandBuffer {
     world: u64,
     sort_key: u64,
-    /// Whether the keys of the records never go down.
+    /// True only if the keys of the records never decrease.
     is_sorted: bool,
     records: Vec<Record>,
-    /// The payload of each record that has one; it is dropped or moved out by way of the record
-    /// (C-1).
+    /// The payloads of the records. Each is dropped or moved out through its record (C-1).
     arena: Arena,
     deferred: Deferred,
-    /// Memory for playback.
+    /// Memory that playback reuses.
     places: Vec<stream::Place>,
 }
 
@@ -98,7 +97,7 @@ pub struct CommandBuffer {
 #[derive(Debug)]
 struct Record {
     sort_key: u64,
-    /// What it is about; for a spawn, the deferred handle.
+    /// The target: for a spawn the deferred handle, or `NO_ENTITY` if there is none.
     entity: Entity,
     action: Action<Payload>,
 }
@@ -109,7 +108,7 @@ fn set_enabled<T: Component>(world: &mut World, entity: Entity, enabled: bool) -
     world.set_enabled::<T>(entity, enabled).map(drop).map_err(Into::into)
 }
 
-/// What a command does, with bundles as `P`.
+/// The action of a command. `P` holds its bundle.
 #[derive(Debug)]
 enum Action<P> {
     Spawn(P),
@@ -118,7 +117,7 @@ enum Action<P> {
     SetEnabled(SetEnabledFn, bool),
     Despawn,
     Call(StoredCall),
-    /// It has been taken.
+    /// The command has been taken.
     Taken,
 }
 
@@ -127,13 +126,13 @@ const _: () = assert!(size_of::<Record>() == 32, "two to a cache line");
 debug_fields!([] CommandBuffer:; commands = |it| it.records.len());
 
 impl CommandBuffer {
-    /// An empty buffer for this world.
+    /// Creates an empty buffer for this world.
     #[must_use]
     pub fn new(world: &World) -> Self {
         Self::for_world_id(world.id())
     }
 
-    /// An empty buffer for the world with this [id](World::id).
+    /// Creates an empty buffer for the world with this [id](World::id).
     #[must_use]
     pub fn for_world_id(world: u64) -> Self {
         Self {
@@ -147,55 +146,57 @@ impl CommandBuffer {
         }
     }
 
-    /// How many commands are waiting.
+    /// Returns the number of recorded commands.
     #[must_use]
     pub fn len(&self) -> usize {
         self.records.len()
     }
 
-    /// Whether no command is waiting.
+    /// Whether the buffer has no commands.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.records.is_empty()
     }
 
-    /// Sets the sort key of the commands that follow.
+    /// Sets the sort key of the commands that are recorded from now on.
     #[inline]
     pub fn set_sort_key(&mut self, sort_key: u64) {
         self.is_sorted &= sort_key >= self.sort_key || self.records.is_empty();
         self.sort_key = sort_key;
     }
 
-    /// A new entity with these components. The handle can be used in this buffer right away, also
-    /// inside components (see [`Component`]); playback replaces it by the real one.
+    /// Spawns an entity with the components of `bundle`, and returns its deferred handle. This buffer can
+    /// use the handle at once, also inside components (see [`Component`]). Playback replaces it by the
+    /// real one.
     ///
     /// # Panics
-    /// Panics if one buffer spawns more than 2^32 entities between two playbacks.
+    /// Panics if one buffer spawns 2^32 entities between two playbacks.
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let entity = self.deferred.next();
         self.record_payload(entity, bundle, Action::Spawn);
         entity
     }
 
-    /// Gives components to an entity, as [`World::insert`] does.
+    /// Adds components to an entity, as [`World::insert`] does.
     #[inline]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         self.record_payload(entity, bundle, Action::Insert);
     }
 
-    /// Takes components from an entity and drops them.
+    /// Removes components from an entity and drops them. It removes all of them, or none if the entity
+    /// lacks one.
     #[inline]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) {
         self.record(entity, Action::Remove(BundleFns::of::<B::Parts>()));
     }
 
-    /// Switches a component of an entity on or off.
+    /// Enables or disables a component of an entity.
     #[inline]
     pub fn set_enabled<T: Component>(&mut self, entity: Entity, enabled: bool) {
         self.record(entity, Action::SetEnabled(set_enabled::<T>, enabled));
     }
 
-    /// Takes an entity out of the world.
+    /// Despawns an entity.
     #[inline]
     pub fn despawn(&mut self, entity: Entity) {
         self.record(entity, Action::Despawn);
@@ -214,18 +215,18 @@ impl CommandBuffer {
         action: impl FnOnce(Payload) -> Action<Payload>,
     ) {
         let parts = bundle.into_parts();
-        // The record cannot fail once the payload is stored: nothing else would drop it.
+        // Reserved first: once the payload is stored, only its record drops it.
         self.records.reserve(1);
         let payload = Payload::store(parts, &mut self.arena);
         self.record(entity, action(payload));
     }
 
-    /// Takes over the commands of another buffer, which is empty afterwards. They keep their sort
-    /// keys, and inside a key they come after those that are here. Entities that the other buffer
-    /// deferred are this one's from now on.
+    /// Moves the commands of another buffer into this one. They keep their sort keys, and those with the
+    /// same key come after the commands that are already here. Entities that the other buffer deferred
+    /// belong to this one from now on.
     ///
     /// # Panics
-    /// Panics if the two were made for different worlds, or would hold more than 32 GiB together.
+    /// Panics if the two were created for different worlds, or would hold 32 GiB or more together.
     pub fn append(&mut self, other: &mut Self) {
         assert_eq!(self.world, other.world, "command buffers of two worlds cannot be joined");
         let key = |record: Option<&Record>| record.map(|record| record.sort_key);
@@ -237,26 +238,26 @@ impl CommandBuffer {
         other.reset();
     }
 
-    /// Makes the changes, and leaves the buffer empty.
+    /// Applies the commands, and leaves the buffer empty.
     ///
-    /// A command that cannot be applied is passed over and reported. Commands of one kind on entities
-    /// of one archetype that follow one another are made together; apart from the order of rows, the
-    /// world is what it would be had each been made by itself.
+    /// A command that cannot be applied is skipped and reported. Consecutive commands of one kind on
+    /// entities of one archetype are applied together. Apart from the order of rows, the world is as if
+    /// each had been applied by itself.
     ///
-    /// Should user code panic (the drop of a component that is replaced, say), the commands before
-    /// it have been applied, and so has the one that panics (of a stored call, what it did until then); those
-    /// after it are dropped. Where the mapping of an entity inside a component panics, which comes
-    /// first, none has been applied.
+    /// If user code panics (such as the drop of a replaced component), the commands before it have been
+    /// applied, and those after it are dropped. The command that panics leaves what the same call of the
+    /// [`World`] leaves when it panics; a stored call leaves what it did until then. If the mapping of an
+    /// entity inside a component panics, which comes first, no command has been applied.
     ///
     /// # Panics
-    /// Panics if the buffer was made for another world, or an observer or a stored call exchanges
-    /// the world.
+    /// Panics if the buffer was created for another world, or if an observer or a stored call puts
+    /// another world in place of this one.
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }
 
-    /// Plays several buffers back as one: by sort key, inside one key by the place of the buffer,
-    /// inside one buffer by the order of recording.
+    /// Plays several buffers back as one: in the order of sort keys, then of the buffers, then of
+    /// recording.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -273,12 +274,13 @@ impl CommandBuffer {
     /// ```
     ///
     /// # Panics
-    /// Panics if one of the buffers was made for another world; nothing is applied then.
+    /// Panics like [`play`](Self::play). If one of the buffers was created for another world, no command
+    /// is applied.
     pub fn play_all(buffers: &mut [Self], world: &mut World) -> Playback {
         playback::play(buffers, world)
     }
 
-    /// Forgets all commands and drops what they hold, the others too should one panic.
+    /// Drops all commands and their contents. If a drop panics, the others are dropped nevertheless.
     pub fn clear(&mut self) {
         let mut next = 0;
         finish(|| {
@@ -290,7 +292,7 @@ impl CommandBuffer {
         });
     }
 
-    /// Back to the state of a new buffer: the payloads have been taken.
+    /// Resets the buffer to the state of a new one. All payloads have been taken.
     fn reset(&mut self) {
         self.records.clear();
         self.arena.clear();
@@ -299,7 +301,7 @@ impl CommandBuffer {
         self.is_sorted = true;
     }
 
-    /// Panics where the buffer was made for another world.
+    /// Panics if the buffer was created for another world.
     fn expect_world(&self, world: &World) {
         assert_eq!(
             self.world,
@@ -316,16 +318,16 @@ impl Drop for CommandBuffer {
 }
 
 impl CommandBuffer {
-    /// Calls a closure with the world, in its place among the commands: it sees what the commands
-    /// before it have done, and those after it see what it has done. It can do everything that can
-    /// be done to a world, also fill and play other buffers.
+    /// Calls a closure with the world, in its place among the commands: it sees the effects of the
+    /// commands before it, and those after it see its effects. It can do everything that can be done to a
+    /// world, including filling and playing other buffers.
     ///
-    /// Deferred entities that the closure captures stay deferred: hand them to
-    /// [`run_with`](Self::run_with). Where only the world's state counts, so that the order of
-    /// commands is of no use, a system does the same at less cost.
+    /// Deferred entities that the closure captures stay deferred: pass them to
+    /// [`run_with`](Self::run_with) instead. If the place among the commands does not matter, a system
+    /// does the same at less cost.
     ///
-    /// Should it panic, what it has done stays, and the commands after it are dropped, see
-    /// [`play`](Self::play). Playback panics where it exchanges the world for another.
+    /// If the closure panics, what it has done stays, and the commands after it are dropped (see
+    /// [`play`](Self::play)). Playback panics if the closure puts another world in place of this one.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -351,10 +353,10 @@ impl CommandBuffer {
         });
     }
 
-    /// Calls a closure as [`run`](Self::run) does, and hands it entities, or a value with entities
-    /// in it, of which the deferred ones have been replaced by the real ones.
+    /// Calls a closure as [`run`](Self::run) does, and passes it entities, or a value that contains
+    /// entities. Deferred ones among them have been replaced by the real ones.
     ///
-    /// An entity whose spawn comes later is not there yet.
+    /// An entity whose spawn is played later does not exist yet.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -381,8 +383,8 @@ impl CommandBuffer {
         });
     }
 
-    /// New entities, one for each bundle, as [`spawn`](Self::spawn) makes them. The iterator runs
-    /// now; should it panic, those before are recorded.
+    /// Spawns one entity for each bundle, as [`spawn`](Self::spawn) does. The iterator runs now; if it
+    /// panics, the entities before that are recorded.
     ///
     /// # Panics
     /// Panics like [`spawn`](Self::spawn).
@@ -393,34 +395,33 @@ impl CommandBuffer {
         spawned
     }
 
-    /// Puts a resource into the world, and drops the one that it replaces. Deferred entities in it
-    /// stay deferred: where it has any, [`run_with`](Self::run_with) does better.
+    /// Inserts a resource, and drops the one that it replaces. Deferred entities in it stay deferred: use
+    /// [`run_with`](Self::run_with) if it contains any.
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) {
         self.run(|world| drop(world.insert_resource(value)));
     }
 
-    /// Takes a resource out of the world and drops it; nothing happens where there is none.
+    /// Removes a resource and drops it. Does nothing if there is none.
     pub fn remove_resource<T: Send + Sync + 'static>(&mut self) {
         self.run(|world| drop(world.remove_resource::<T>()));
     }
 
-    /// Records a closure. `entity` is what it is about; it is called only where that entity is no
-    /// deferred one of another buffer.
+    /// Records a closure. `entity` is its target. The closure is dropped instead of called if that is a
+    /// deferred entity of another buffer.
     pub(crate) fn record_call(
         &mut self,
         name: &'static str,
         entity: Entity,
         call: impl FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send + 'static,
     ) {
-        // A call in the arena has its record for sure.
+        // Reserved first: once the call is in the arena, only its record drops it.
         self.records.reserve(1);
         let call = StoredCall::store(name, call, &mut self.arena);
         self.record(entity, Action::Call(call));
     }
 }
 
-/// A command on all entities that pass a filter when it is played, made by
-/// [`CommandBuffer::bulk`].
+/// Records commands on all entities that pass a filter at playback. Created by [`CommandBuffer::bulk`].
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -445,8 +446,8 @@ pub struct BulkCommands<'a, F: QueryFilter + 'static> {
 debug_fields!([F: QueryFilter + 'static] BulkCommands<'_, F>:);
 
 impl CommandBuffer {
-    /// All entities that pass a filter when the command is played, see
-    /// [`World::bulk`](crate::World::bulk). One command, however many there will be.
+    /// Selects all entities that pass a filter when the command is played (see
+    /// [`World::bulk`](crate::World::bulk)). It is one command, however many entities there are.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -464,7 +465,7 @@ impl CommandBuffer {
 }
 
 impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
-    /// Gives each entity clones of these components, see [`Bulk::insert`](crate::Bulk::insert).
+    /// Adds clones of these components to each entity (see [`Bulk::insert`](crate::Bulk::insert)).
     /// Deferred entities in them are replaced.
     pub fn insert<B: Bundle + Clone>(self, bundle: B) {
         self.commands.record_call("bulk insert", NO_ENTITY, move |world, _, deferred| {
@@ -474,21 +475,21 @@ impl<F: QueryFilter + 'static> BulkCommands<'_, F> {
         });
     }
 
-    /// Takes components from each entity that has all of them, see
-    /// [`Bulk::remove`](crate::Bulk::remove).
+    /// Removes components from each entity that has all of them (see
+    /// [`Bulk::remove`](crate::Bulk::remove)).
     pub fn remove<B: Bundle>(self) {
         self.commands.run(|world| _ = world.bulk::<F>().remove::<B>());
     }
 
-    /// Takes each entity out of the world, see [`Bulk::despawn`](crate::Bulk::despawn).
+    /// Despawns each entity (see [`Bulk::despawn`](crate::Bulk::despawn)).
     pub fn despawn(self) {
         self.commands.run(|world| _ = world.bulk::<F>().despawn());
     }
 
-    /// Switches a component on or off in each entity that has it, see
-    /// [`Bulk::set_enabled`](crate::Bulk::set_enabled).
+    /// Enables or disables a component of each entity that has it (see
+    /// [`Bulk::set_enabled`](crate::Bulk::set_enabled)).
     ///
-    /// Does not compile where the component is not declared enableable.
+    /// Does not compile if the component is not declared enableable.
     pub fn set_enabled<T: Component>(self, enabled: bool) {
         self.commands.run(move |world| _ = world.bulk::<F>().set_enabled::<T>(enabled));
     }

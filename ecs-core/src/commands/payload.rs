@@ -1,4 +1,4 @@
-//! The payloads of commands: bundles and closures of any type in the memory of a buffer, each taken
+//! The payloads of commands: bundles and closures of any type in the memory of a buffer. Each is taken
 //! out once.
 #![expect(
     unsafe_code,
@@ -18,15 +18,17 @@ use crate::error::CommandFailureReason;
 use crate::transfer::{Bundles, Change, Transition};
 use crate::world::World;
 
-/// Values by their offset. It does not know their types and drops none of them.
+/// A bump allocator for values of any type, which are found by their offsets. It does not know their
+/// types and drops none of them.
 ///
-/// Closures need not be `Sync`, as a buffer is: they are taken through `&mut CommandBuffer` alone.
+/// A buffer is `Sync` although its closures need not be: they are reached only through `&mut
+/// CommandBuffer`.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<MaybeUninit<u64>>,
 }
 
-/// Where a value is, in words: 32 GiB of them can be told apart.
+/// The position of a value in the arena, in words of 8 bytes. It can address 32 GiB.
 type Offset = u32;
 
 const fn word_count<T>() -> usize {
@@ -34,19 +36,19 @@ const fn word_count<T>() -> usize {
 }
 
 impl Arena {
-    /// Moves a value in; returns where it is.
+    /// Moves a value in, and returns its offset.
     ///
-    /// Panics where the arena would grow beyond 32 GiB.
+    /// Panics if the arena holds 32 GiB already.
     #[inline]
     fn push<T>(&mut self, value: T) -> Offset {
         let offset = self.words.len();
         let place = Offset::try_from(offset).expect("a command buffer has at most 32 GiB");
         self.words.reserve(word_count::<T>());
         let target = self.words.spare_capacity_mut().as_mut_ptr().cast::<T>();
-        // SAFETY: `word_count` words were just reserved from there on, and `&mut self` makes this
-        // the only access; no alignment is asked.
+        // SAFETY: `word_count` words were just reserved at the end, and `&mut self` makes this the only
+        // access. No alignment is required.
         unsafe { target.write_unaligned(value) };
-        // SAFETY: reserved above, and a `MaybeUninit` is always initialised.
+        // SAFETY: the words were reserved above, and a `MaybeUninit` is always initialised.
         unsafe { self.words.set_len(offset + word_count::<T>()) };
         place
     }
@@ -54,28 +56,29 @@ impl Arena {
     /// Moves a value out.
     ///
     /// # Safety
-    /// `offset` came from `push` or `put_back` with this very type since the last `clear`, and the
-    /// value was not taken since (C-1).
+    /// A value of this very type was moved to `offset` by `push`, `put_back` or `append` since the last
+    /// `clear`, and has not been taken since (C-1).
     #[inline]
     unsafe fn take<T>(&self, offset: Offset) -> T {
         let offset = offset as usize;
         let source = self.words[offset..offset + word_count::<T>()].as_ptr().cast::<T>();
-        // SAFETY: the caller vouches that a `T` was put there and is taken once (C-1); the slice
-        // has as many words; no alignment is asked.
+        // SAFETY: the caller guarantees that a `T` was put there and is taken once (C-1). The slice has
+        // as many words. No alignment is required.
         unsafe { source.read_unaligned() }
     }
 
-    /// Moves a value to where another of its type was taken from.
+    /// Moves a value to the offset from which another of its type was taken.
     fn put_back<T>(&mut self, offset: Offset, value: T) {
         let offset = offset as usize;
         let target = self.words[offset..offset + word_count::<T>()].as_mut_ptr().cast::<T>();
-        // SAFETY: a slice of that many words, exclusively borrowed; no alignment is asked.
+        // SAFETY: the slice has that many words and is exclusively borrowed. No alignment is required.
         unsafe { target.write_unaligned(value) };
     }
 
-    /// Moves the values of another arena behind those here; returns what to add to their offsets.
+    /// Moves the values of another arena behind those of this one. Returns the number to be added to
+    /// their offsets.
     ///
-    /// Panics where the arena would grow beyond 32 GiB.
+    /// Panics if the two hold 32 GiB or more together.
     fn append(&mut self, other: &mut Self) -> Offset {
         let shift = Offset::try_from(self.words.len());
         let end = Offset::try_from(self.words.len() + other.words.len());
@@ -85,16 +88,16 @@ impl Arena {
         shift
     }
 
-    /// Forgets all values; the memory is kept.
+    /// Forgets all values. The memory is kept.
     pub(super) fn clear(&mut self) {
         self.words.clear();
     }
 }
 
-/// A bundle in the arena of the buffer whose record has this. It cannot be copied, and the record
-/// forgets it when it is taken, so that the bundle is taken out once (C-1).
+/// The bundle of a record, in the arena of the same buffer. A `Payload` cannot be copied, and the record
+/// gives it up when it is taken, so the bundle is taken out once (C-1).
 ///
-/// Packed, so that the tag of an action fits beside it in 16 bytes.
+/// It is packed so that the tag of an action fits beside it in 16 bytes.
 #[derive(Debug)]
 #[repr(C, packed(4))]
 pub(super) struct Payload {
@@ -109,22 +112,22 @@ impl Payload {
     }
 }
 
-/// A closure in the arena of the buffer whose record has this, as a bundle is (C-1).
+/// The closure of a record, in the arena of the same buffer, as a bundle is (C-1).
 #[derive(Debug)]
 #[repr(C, packed(4))]
 pub(super) struct StoredCall {
     offset: Offset,
-    /// Takes the closure out, and calls it if it is given what with. Says what it is called, and what
-    /// became of it.
+    /// Takes the closure out, and calls it if arguments are given, or else drops it. Returns the name of
+    /// the call and its outcome.
     take: unsafe fn(&Arena, Offset, Option<CalledWith<'_>>) -> (&'static str, Outcome),
 }
 
-/// The world, the entity that a call is about, which is the real one, and what is needed to find
-/// others.
+/// The arguments of a stored call: the world, its target (a real entity), and the table that resolves
+/// other deferred entities.
 type CalledWith<'a> = (&'a mut World, Entity, &'a Deferred);
 
 impl StoredCall {
-    /// The name is for messages.
+    /// Stores a closure. `name` is for messages.
     pub(super) fn store<F>(name: &'static str, function: F, arena: &mut Arena) -> Self
     where
         F: FnOnce(&mut World, Entity, &Deferred) -> Outcome + Send + 'static,
@@ -143,25 +146,25 @@ unsafe fn take_call<F>(
 where
     F: FnOnce(&mut World, Entity, &Deferred) -> Outcome,
 {
-    // SAFETY: the caller vouches that both are there and were not taken (C-1).
+    // SAFETY: the caller guarantees that both are there and were not taken (C-1).
     let (name, function) = unsafe { arena.take::<(&'static str, F)>(offset) };
     (name, with.map_or(Ok(()), |(world, entity, deferred)| function(world, entity, deferred)))
 }
 
-/// A bundle that was taken from its record, and is dropped unless it is used.
+/// A bundle that was taken from its record. It is dropped unless it is used.
 #[derive(Debug)]
 pub(super) struct Held<'a> {
     payload: ManuallyDrop<Payload>,
     arena: &'a Arena,
 }
 
-/// What becomes of a bundle that is taken out of the arena.
+/// The use of a bundle that is taken out of the arena.
 enum Use<'a> {
-    /// It is dropped.
+    /// Drops it.
     Drop,
-    /// A reserved entity lives with it.
+    /// Spawns a reserved entity with it.
     Spawn(&'a mut World, Entity),
-    /// An entity is given it.
+    /// Adds it to an entity.
     Insert(&'a mut World, Entity, &'a mut Outcome),
 }
 
@@ -172,14 +175,14 @@ impl Held<'_> {
         (this.payload.offset, this.payload.functions)
     }
 
-    /// Lets a reserved entity live with it.
+    /// Spawns a reserved entity with the bundle.
     pub(super) fn spawn(self, world: &mut World, entity: Entity) {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
         // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1).
         unsafe { (functions.take)(arena, offset, Use::Spawn(world, entity)) };
     }
 
-    /// Gives it to an entity.
+    /// Adds the bundle to an entity.
     pub(super) fn insert(self, world: &mut World, entity: Entity) -> Outcome {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
         let mut outcome = Ok(());
@@ -189,22 +192,22 @@ impl Held<'_> {
     }
 }
 
-// SAFETY: a bundle of the type that the functions are for, which look at the type that is asked for,
-// and write all of it as it does (I-2, I-9).
+// SAFETY: the value is a bundle of the type that the functions belong to. They check for that type, and
+// write all of it as that type does (I-2, I-9).
 unsafe impl AnyParts for Held<'_> {
     #[inline]
     unsafe fn write(self, columns: &BundleColumns, row: usize) {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
-        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
-        // caller vouches for the columns and the row (I-2, I-3, I-9).
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1). The
+        // caller guarantees the columns and the row (I-2, I-3, I-9).
         unsafe { (functions.write)(arena, offset, columns, row) };
     }
 }
 
 impl Drop for Held<'_> {
     fn drop(&mut self) {
-        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1); the
-        // code that uses it does not come by here.
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1). A `Held`
+        // that was used is forgotten, and does not get here.
         unsafe { (self.payload.functions.take)(self.arena, self.payload.offset, Use::Drop) };
     }
 }
@@ -219,24 +222,24 @@ type TransitionFn = for<'a> fn(
     &mut Archetypes,
 ) -> Option<&'a Transition>;
 
-/// What a command can do with a bundle type.
+/// The functions for a bundle type that commands need.
 ///
-/// The unsafe ones take a payload: they ask that a bundle of this type is at the offset of the
-/// arena, and that it was not taken before (C-1).
+/// The unsafe ones take a payload. They require that a bundle of this type is at the offset in the arena,
+/// and that it was not taken before (C-1).
 #[derive(Debug)]
 pub(super) struct BundleFns {
     pub(super) transition: TransitionFn,
     pub(super) remove: fn(&mut World, Entity) -> Outcome,
-    /// Takes the payload out, to be used as it says.
+    /// Takes the payload out and uses it.
     take: unsafe fn(&Arena, Offset, Use<'_>),
-    /// Moves the payload into a row, as [`AnyParts::write`] does and under its conditions. Apart from
-    /// the other uses: what a run of commands comes down to.
+    /// Moves the payload into a row, as [`AnyParts::write`] does and under its conditions. It is separate
+    /// from the other uses because runs of commands spend their time here.
     write: unsafe fn(&Arena, Offset, &BundleColumns, usize),
-    /// Replaces the entities in the payload. Should that panic, the payload is gone.
+    /// Replaces the entities in the payload. If that panics, the payload is gone.
     map_entities: Option<unsafe fn(&mut Arena, Offset, &mut MapFn<'_>)>,
 }
 
-/// Makes a constant of the functions, to be borrowed for ever.
+/// Holds the functions as a constant, so that they can be borrowed as `'static`.
 struct Of<P>(core::marker::PhantomData<P>);
 
 impl<P: Parts> Of<P> {
@@ -249,7 +252,7 @@ impl<P: Parts> Of<P> {
     };
 }
 
-/// There is one of each type of bundle, or one in each unit of code that names it.
+/// Compares addresses. A bundle type has one table, or one in each codegen unit that names it.
 impl PartialEq for BundleFns {
     fn eq(&self, other: &Self) -> bool {
         core::ptr::eq(self, other)
@@ -261,7 +264,7 @@ impl BundleFns {
         Of::<P>::BUNDLE
     }
 
-    /// The transition of a row that is given the bundle.
+    /// Returns the transition of a row to which the bundle is added.
     pub(super) fn insertion<'a>(
         &self,
         bundles: &'a mut Bundles,
@@ -277,7 +280,7 @@ impl BundleFns {
 /// # Safety
 /// A `P` is at this offset and has not been taken (C-1).
 unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
-    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
+    // SAFETY: the caller guarantees that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
     match use_ {
         Use::Drop => drop(bundle),
@@ -290,21 +293,21 @@ unsafe fn take<P: Parts>(arena: &Arena, offset: Offset, use_: Use<'_>) {
 }
 
 /// # Safety
-/// A `P` is at this offset and has not been taken (C-1); the columns and the row are as
-/// [`AnyParts::write`] asks.
+/// A `P` is at this offset and has not been taken (C-1). The columns and the row meet the requirements of
+/// [`AnyParts::write`].
 unsafe fn write<P: Parts>(arena: &Arena, offset: Offset, columns: &BundleColumns, row: usize) {
-    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1).
+    // SAFETY: the caller guarantees that a `P` is there and was not taken (C-1).
     let bundle = unsafe { arena.take::<P>(offset) };
     columns.expect::<P>();
-    // SAFETY: the caller vouches for columns of the components of this type, as was just seen (I-9),
-    // and a reserved row (I-2, I-3).
+    // SAFETY: the columns belong to the components of this type, as was just checked (I-9). The caller
+    // guarantees a reserved row (I-2, I-3).
     unsafe { bundle.write(&columns.starts, row) };
 }
 
 /// # Safety
 /// A `P` is at this offset and has not been taken (C-1).
 unsafe fn map_entities<P: Parts>(arena: &mut Arena, offset: Offset, map: &mut MapFn<'_>) {
-    // SAFETY: the caller vouches that a `P` is there and was not taken (C-1); another is put back
+    // SAFETY: the caller guarantees that a `P` is there and was not taken (C-1). Another one is put back
     // below.
     let mut bundle = unsafe { arena.take::<P>(offset) };
     bundle.map_entities(map);
@@ -312,14 +315,14 @@ unsafe fn map_entities<P: Parts>(arena: &mut Arena, offset: Offset, map: &mut Ma
 }
 
 impl CommandBuffer {
-    /// Takes a command out of its record, which forgets it (C-1). A stored call is dropped.
+    /// Takes a command out of its record, which gives it up (C-1). A stored call is dropped.
     #[inline]
     pub(super) fn take(&mut self, record: usize) -> Action<Held<'_>> {
-        // The record is of the buffer that the arena is of, and forgets the payload here.
+        // The record belongs to the same buffer as the arena, and gives the payload up here.
         let hold = |payload| Held { payload: ManuallyDrop::new(payload), arena: &self.arena };
         match core::mem::replace(&mut self.records[record].action, Action::Taken) {
             Action::Call(call) => {
-                // SAFETY: it is there, of the type that the function is for, and was not taken (C-1).
+                // SAFETY: the closure is there, has the type of the function, and was not taken (C-1).
                 drop(unsafe { (call.take)(&self.arena, call.offset, None) });
                 Action::Taken
             }
@@ -332,8 +335,8 @@ impl CommandBuffer {
         }
     }
 
-    /// Takes a stored call out of its record, which forgets it (C-1), and calls it with a world and
-    /// the entity that it is about, or else drops it.
+    /// Takes a stored call out of its record, which gives it up (C-1). Calls it with a world and its
+    /// target, or else drops it.
     pub(super) fn take_call(
         &mut self,
         record: usize,
@@ -344,16 +347,16 @@ impl CommandBuffer {
         };
         self.records[record].action = Action::Taken;
         let with = world.map(|(world, entity)| (world, entity, &self.deferred));
-        // SAFETY: it is there, of the type that the function is for, and was not taken (C-1).
+        // SAFETY: the closure is there, has the type of the function, and was not taken (C-1).
         unsafe { take(&self.arena, offset, with) }
     }
 
-    /// Moves the commands of another buffer behind those here.
+    /// Moves the commands of another buffer behind those of this one.
     pub(super) fn append_records(&mut self, other: &mut Self) {
-        // All memory first: should there be none, every payload is still where its record says.
+        // Memory comes first: if there is none, every payload is still where its record says.
         self.records.reserve(other.records.len());
         self.deferred.append(&mut other.deferred);
-        // Last of what may panic: no payload may be elsewhere than its record says (C-1).
+        // The last step that can panic: every payload has to be where its record says (C-1).
         let shift = self.arena.append(&mut other.arena);
         for mut record in other.records.drain(..) {
             match &mut record.action {
@@ -365,19 +368,19 @@ impl CommandBuffer {
         }
     }
 
-    /// Replaces the deferred entities in all payloads by what they are.
+    /// Replaces the deferred entities in all payloads by the real ones.
     pub(super) fn map_entities(&mut self) {
         let Self { records, arena, deferred, .. } = self;
         for record in records {
-            // Should the mapping panic, the payload is gone: its record does not have it meanwhile.
+            // The record does not have the payload meanwhile: it is gone if the mapping panics.
             let action = core::mem::replace(&mut record.action, Action::Taken);
             if let Action::Spawn(payload) | Action::Insert(payload) = &action {
                 let map = &mut |entity| deferred.resolve(entity);
                 let (offset, functions) = (payload.offset, payload.functions);
                 if let Some(map_entities) = functions.map_entities {
-                    // SAFETY: the functions are those of the type that was stored, in the arena of
-                    // the buffer that the record is of; it was not taken, and the record does not
-                    // have it meanwhile (C-1).
+                    // SAFETY: the functions belong to the type that was stored, and the record belongs to
+                    // the buffer of this arena. The payload was not taken, and the record does not have
+                    // it meanwhile (C-1).
                     unsafe { map_entities(arena, offset, map) };
                 }
             }

@@ -1,4 +1,4 @@
-//! Playing command buffers back.
+//! The playback of command buffers.
 
 use alloc::vec::Vec;
 
@@ -11,7 +11,7 @@ use crate::entity::Entity;
 use crate::error::{CommandFailure, CommandFailureReason};
 use crate::world::World;
 
-/// What became of the commands.
+/// The result of a playback.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -36,21 +36,21 @@ pub struct Playback {
 }
 
 impl Playback {
-    /// How many commands were applied.
+    /// Returns the number of commands that were applied.
     #[must_use]
     pub const fn applied_count(&self) -> usize {
         self.applied_count
     }
 
-    /// The commands that were not, in the order of playback.
+    /// Returns the commands that were not applied, in the order of playback.
     #[must_use]
     pub fn failures(&self) -> &[CommandFailure] {
         &self.failures
     }
 }
 
-/// Commands that are being played. However it ends, the buffers are empty afterwards, each payload
-/// was taken once, and no reserved handle is left over.
+/// A playback in progress. However it ends, the buffers are empty afterwards, each payload was taken
+/// once, and no handle stays reserved (except in a world that user code has put elsewhere).
 struct Playing<'a> {
     stream: Stream<'a>,
     world: &'a mut World,
@@ -68,7 +68,7 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
         return Playback::default();
     }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
-    // The memory stays with the first buffer.
+    // The first buffer keeps the memory.
     let places = core::mem::take(&mut first.places);
     let order = Order::new(buffers, places);
     let stream = Stream { buffers, order, next: 0 };
@@ -84,8 +84,9 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
 }
 
 impl Playing<'_> {
-    /// Gives every deferred entity its handle, in the order in which they will be spawned, and
-    /// replaces them in all payloads: a component can refer to one that a later command spawns.
+    /// Reserves a handle for every deferred entity, in the order in which they will be spawned, and
+    /// replaces the deferred handles in all payloads: a component can refer to an entity that a later
+    /// command spawns.
     fn reserve(&mut self) {
         let Self { stream, world, .. } = self;
         if stream.buffers.iter().all(|buffer| buffer.deferred.is_empty()) {
@@ -140,7 +141,7 @@ impl Playing<'_> {
         self.finish(sort_key, command, entity, outcome);
     }
 
-    /// Writes down what became of a command that was played by itself.
+    /// Records the outcome of a command that was played by itself.
     fn finish(
         &mut self,
         sort_key: u64,
@@ -148,7 +149,7 @@ impl Playing<'_> {
         entity: Entity,
         outcome: Result<(), CommandFailureReason>,
     ) {
-        // Observers and calls get the world, all of it.
+        // Observers and stored calls get `&mut World`, so they can replace the world itself.
         assert_eq!(self.world.id(), self.world_id, "the world was exchanged during playback");
         match outcome {
             Ok(()) => self.playback.applied_count += 1,
@@ -181,8 +182,8 @@ impl Drop for Playing<'_> {
     fn drop(&mut self) {
         let places = self.stream.order.take_memory();
         if !self.is_complete {
-            // A panic kept the rest from being played. Where an observer has exchanged the world, the
-            // handles of the one that is there now are another buffer's.
+            // A panic ended the playback early. If the world was replaced, the handles that are reserved
+            // in the one that is here now are not ours.
             let is_ours = self.world.id() == self.world_id;
             let spawned = self.stream.buffers.iter().flat_map(|buffer| buffer.deferred.spawned());
             for &entity in spawned.filter(|_| is_ours) {
@@ -200,7 +201,7 @@ impl Drop for Playing<'_> {
 }
 
 impl<P> Action<P> {
-    /// For messages.
+    /// Returns the name of the command, for messages.
     pub(super) fn name(&self) -> &'static str {
         match self {
             Self::Spawn(_) => "spawn",

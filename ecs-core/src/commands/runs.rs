@@ -1,4 +1,4 @@
-//! Commands of one kind on many entities of one archetype, played together.
+//! Runs: commands of one kind on many entities of one archetype, which are played together.
 
 use super::Action;
 use super::payload::{BundleFns, Payload};
@@ -31,12 +31,12 @@ impl Kind {
     }
 }
 
-/// Plays the next command and those after it that are like it, together: the transition is looked up
-/// once, and rows that lie side by side move column by column. Returns how many were played, none
-/// where the next command is not the first of a run or has to be played by itself.
+/// Plays the next command and the similar ones after it together: the transition is looked up once, and
+/// adjacent rows move column by column. Returns the number of commands that were played. It is zero if
+/// the next command is not the first of a run, or has to be played by itself.
 ///
-/// No user code runs meanwhile: where a value is to be dropped, or a hook has to be told of what
-/// happens, commands go one by one.
+/// No user code runs meanwhile: if a value is to be dropped or a hook to be triggered, commands are
+/// played one by one.
 pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -> usize {
     let first = stream.next;
     let Some(kind) = Kind::of(&stream.at(first).1.action) else { return 0 };
@@ -53,7 +53,7 @@ pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -
     stream.next - first
 }
 
-/// Calls `play` for each command of the run that the next one begins, until it says no.
+/// Calls `play` for each command of the run that begins with the next one, until it returns `false`.
 #[inline]
 fn each(
     stream: &mut Stream<'_>,
@@ -69,9 +69,9 @@ fn each(
     }
 }
 
-/// Commands on entities whose rows leave an archetype.
+/// Plays commands on entities whose rows leave an archetype.
 fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
-    // With what flags of the source and of the target a hook has to be told.
+    // The flags of the source and of the target with which commands have to be played one by one.
     let (change, told) = match kind {
         Kind::Spawn(functions) | Kind::Insert(functions) => {
             let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);

@@ -1,5 +1,4 @@
-//! The commands of several buffers as one stream, in the order of playback, and the closures among
-//! them.
+//! The commands of several buffers as one stream, in the order of playback.
 
 use alloc::vec::Vec;
 
@@ -9,7 +8,7 @@ use super::{Action, CommandBuffer, Record};
 use crate::entity::Entity;
 use crate::world::World;
 
-/// Where a command is, ordered as it is to be played.
+/// The position of a command. Positions are ordered as the commands are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Place {
     sort_key: u64,
@@ -17,19 +16,19 @@ pub(super) struct Place {
     record: usize,
 }
 
-/// In which order the commands of some buffers go.
+/// The order in which the commands of some buffers are played.
 #[derive(Debug)]
 pub(super) struct Order {
-    /// Empty where one buffer has all commands, in order.
+    /// Empty if one buffer has all commands, in order.
     places: Vec<Place>,
-    /// That buffer.
+    /// The index of that buffer.
     only: usize,
     len: usize,
 }
 
 impl Order {
-    /// By sort key, inside a key by the place of the buffer, inside a buffer by the order of
-    /// recording. `places` is memory, and empty.
+    /// Orders commands by sort key, then by buffer, then by the order of recording. `places` is reused
+    /// memory, and empty.
     pub(super) fn new(buffers: &[CommandBuffer], mut places: Vec<Place>) -> Self {
         let filled = |buffer: &CommandBuffer| !buffer.is_empty();
         let only = buffers.iter().position(filled).unwrap_or_default();
@@ -41,14 +40,14 @@ impl Order {
                 places.extend(records.iter().enumerate().map(place));
             }
             if !places.is_sorted() {
-                // No two are equal, so that this is as good as a stable sort, which needs memory.
+                // No two are equal, so the result is that of a stable sort, which needs memory.
                 places.sort_unstable();
             }
         }
         Self { places, only, len }
     }
 
-    /// The buffer and the number of the command at this place of the order.
+    /// Returns the buffer and the record of the command at this index of the order.
     #[inline]
     pub(super) fn at(&self, index: usize) -> (usize, usize) {
         match self.places.get(index) {
@@ -57,7 +56,7 @@ impl Order {
         }
     }
 
-    /// The memory, emptied.
+    /// Returns the memory, emptied.
     pub(super) fn take_memory(&mut self) -> Vec<Place> {
         self.places.clear();
         core::mem::take(&mut self.places)
@@ -69,7 +68,7 @@ impl Order {
 pub(super) struct Stream<'a> {
     pub(super) buffers: &'a mut [CommandBuffer],
     pub(super) order: Order,
-    /// The next command to be taken.
+    /// The index of the next command to be taken.
     pub(super) next: usize,
 }
 
@@ -79,12 +78,12 @@ impl Stream<'_> {
         self.next == self.order.len
     }
 
-    /// How many commands are left.
+    /// Returns the number of commands that are left.
     pub(super) fn remaining(&self) -> usize {
         self.order.len - self.next
     }
 
-    /// The command at this place of the order, and its buffer.
+    /// Returns the command at this index of the order, and its buffer.
     #[inline]
     pub(super) fn at(&self, index: usize) -> (&CommandBuffer, &Record) {
         let (buffer, record) = self.order.at(index);
@@ -92,21 +91,21 @@ impl Stream<'_> {
         (buffer, &buffer.records[record])
     }
 
-    /// The entity that the command at this place is about.
+    /// Returns the target of the command at this index, resolved if its buffer deferred it.
     #[inline]
     pub(super) fn entity(&self, index: usize) -> Entity {
         let (buffer, record) = self.at(index);
         buffer.deferred.resolve(record.entity)
     }
 
-    /// Whether the command at this place of the order is a stored call.
+    /// Whether the command at this index of the order is a stored call.
     #[inline]
     pub(super) fn is_call(&self, index: usize) -> bool {
         matches!(self.at(index).1.action, Action::Call(_))
     }
 
-    /// Takes the next command, which is a stored call, and calls it with a world and the entity that
-    /// it is about, or else drops it. Says what it is called, and what became of it.
+    /// Takes the next command, which is a stored call. Calls it with a world and its target, or else
+    /// drops it. Returns the name of the call and its outcome.
     pub(super) fn take_call(
         &mut self,
         world: Option<(&mut World, Entity)>,

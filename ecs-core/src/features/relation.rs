@@ -22,15 +22,14 @@ pub use links::{RelationMut, RelationRef};
 
 /// A relation between entities: each *source* has *targets*, each target has sources.
 ///
-/// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a
-/// target a [`Sources<R>`] component, whatever entities are in them. Both are there exactly while they are
-/// not empty, and the world keeps them in step: they are changed by [`World::relation_mut`],
-/// and no other code can (a bundle with one of them, or a query that would write to it, does
-/// not compile).
+/// Relations do not split archetypes by target: a source has a [`Targets<R>`] component and a target a
+/// [`Sources<R>`] component, whichever entities are in them. Each exists exactly while it is not empty.
+/// The world keeps the two in step: [`World::relation_mut`] changes them, and no other code can. A bundle
+/// with one of them does not compile, nor does a query that would write to it.
 ///
-/// Lists keep their order, so that to leave one takes time by the number of entities before it or behind it, whichever
-/// are fewer: of hundreds of thousands of sources of one target let the first or the last go first, or all with the
-/// target.
+/// Lists keep their order. So the time to leave one is proportional to the number of entities before or
+/// behind, whichever is smaller: if a target has hundreds of thousands of sources, remove the first or
+/// the last first, or all of them with the target.
 ///
 /// [`World::relation_mut`]: crate::World::relation_mut
 ///
@@ -54,7 +53,7 @@ pub use links::{RelationMut, RelationRef};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 ///
-/// What is allowed, and what happens in the end, is said with the relation:
+/// The type that implements this trait states the rules of the relation:
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -76,18 +75,18 @@ pub use links::{RelationMut, RelationRef};
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub trait Relation: Send + Sync + Sized + 'static {
-    /// Whether a source has at most one target: a new one takes the place of the old one.
+    /// Whether a source has at most one target. A new target replaces the old one.
     const EXCLUSIVE: bool = false;
-    /// Whether no entity may be related to itself, directly or by others; what would close a cycle
+    /// Whether no entity may be related to itself, directly or through others. What would close a cycle
     /// is refused.
     const ACYCLIC: bool = false;
     /// What happens to its sources when a target is despawned.
     const ON_TARGET_DESPAWN: OnTargetDespawn = OnTargetDespawn::Unrelate;
-    /// The paths that the type had in earlier versions of the program, by which snapshots of those
-    /// are restored.
+    /// The paths that the type had in earlier versions of the program, so that their snapshots can be
+    /// restored.
     const WAS: &'static [&'static str] = &[];
 
-    /// The name of the type, as worlds, hashes and snapshots have it.
+    /// Returns the name of the type in worlds, hashes and snapshots.
     #[doc(hidden)]
     #[must_use]
     fn lasting_name() -> &'static str {
@@ -115,26 +114,26 @@ pub trait Relation: Send + Sync + Sized + 'static {
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum OnTargetDespawn {
-    /// They are not related to it any more.
+    /// They stay, and are no longer related to it.
     #[default]
     Unrelate,
-    /// They are despawned, before it.
+    /// They are despawned before it.
     DespawnSources,
 }
 
-/// What a relation allows that is made at run time, and what happens in the end: see [`Relation`], which
-/// says the same of a type.
+/// The rules of a relation that is registered at run time. They are those that [`Relation`] states for a
+/// type.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct RelationRules {
     /// Whether a source has at most one target.
     pub is_exclusive: bool,
-    /// Whether no entity may be related to itself, directly or by others.
+    /// Whether no entity may be related to itself, directly or through others.
     pub is_acyclic: bool,
     /// What happens to its sources when a target is despawned.
     pub on_target_despawn: OnTargetDespawn,
 }
 
-/// The number of a relation in its world: [`RelationMut::id`].
+/// The number of a relation in its world, from [`RelationMut::id`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct RelationId {
     world: u64,
@@ -142,7 +141,7 @@ pub struct RelationId {
 }
 
 impl RelationId {
-    /// The number itself: the first relation of a world has 0.
+    /// Returns the number itself. The first relation of a world has 0.
     #[must_use]
     pub const fn index(self) -> usize {
         self.index
@@ -175,7 +174,8 @@ impl Relation for ChildOf {
     }
 }
 
-/// Told to [observers](crate::Hooks::observe_event) after two entities have been related.
+/// An event that is triggered after two entities have been related (see
+/// [observers](crate::Hooks::observe_event)).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -190,15 +190,15 @@ impl Relation for ChildOf {
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub struct Related<R> {
-    /// Who is related; the event is about this entity.
+    /// The entity that is related. The event is about this entity.
     pub source: Entity,
-    /// To whom.
+    /// The entity to which it is related.
     pub target: Entity,
     _relation: PhantomData<fn() -> R>,
 }
 
-/// Told to [observers](crate::Hooks::observe_event) after two entities are related no longer, also
-/// because one of them has been despawned.
+/// An event that is triggered after the relation of two entities has ended, also because one of them was
+/// despawned (see [observers](crate::Hooks::observe_event)).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -216,9 +216,9 @@ pub struct Related<R> {
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 pub struct Unrelated<R> {
-    /// Who was related; the event is about this entity.
+    /// The entity that was related. The event is about this entity.
     pub source: Entity,
-    /// To whom.
+    /// The entity to which it was related.
     pub target: Entity,
     _relation: PhantomData<fn() -> R>,
 }
@@ -238,14 +238,14 @@ macro_rules! pair_event {
 pair_event!(Related);
 pair_event!(Unrelated);
 
-/// A few entities in place, more on the heap: as large as a vector.
+/// A list of entities: a few in place, more on the heap. It is as large as a vector.
 pub(crate) type EntityList = SmallVec<[Entity; 2]>;
 
-/// Entities in order, of which the first may leave without the others moving up.
+/// A queue of entities. The first ones can leave without moving the others.
 #[derive(Debug)]
 pub(crate) struct EntityQueue {
     list: EntityList,
-    /// How many at the front of the list have left.
+    /// The number of entities at the front of the list that have left.
     gone: usize,
 }
 
@@ -273,10 +273,10 @@ impl EntityQueue {
             self.list.remove(self.gone + place);
             return;
         }
-        // Those before it move back by one place, which are fewer than those behind it.
+        // The entities before it move back by one place: they are fewer than those behind it.
         self.as_mut_slice()[..=place].rotate_right(1);
         self.gone += 1;
-        // As many go as stay, or more: each entity that leaves pays for moving one.
+        // At least as many go as stay, so each entity that leaves pays for moving one.
         if self.gone * 2 >= self.list.len() {
             self.list.drain(..self.gone);
             self.gone = 0;
@@ -284,13 +284,13 @@ impl EntityQueue {
     }
 }
 
-/// One side of a relation.
+/// A component that is one side of a relation.
 pub(crate) trait Side: Component + Deref<Target = [Entity]> {
     fn of(list: EntityList) -> Self;
     fn list_mut(&mut self) -> &mut EntityQueue;
 }
 
-/// Writes how many entities there are, and their handles.
+/// Writes the number of entities, and their handles.
 fn write_list(list: &[Entity], out: &mut Vec<u8>) {
     out.extend((list.len() as u64).to_le_bytes());
     out.extend(list.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
@@ -301,7 +301,7 @@ fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
     let (count, rest) = source.split_first_chunk().ok_or(CodecError)?;
     let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| CodecError)?;
     let bytes = count.checked_mul(size_of::<u64>()).ok_or(CodecError)?;
-    // Seen to be there before there is room for them.
+    // The bytes are known to be there before memory is reserved for the handles.
     let (mut handles, rest) = rest.split_at_checked(bytes).ok_or(CodecError)?;
     *source = rest;
     let mut list = EntityList::with_capacity(count);
@@ -312,7 +312,7 @@ fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
     Ok(list)
 }
 
-/// The name of the component that is one side of a relation.
+/// Returns the name of the component that is one side of a relation.
 fn side_name(side: &str, relation: &str) -> Name {
     Name::from(format!("formic_ecs::relation::{side}<{relation}>"))
 }
@@ -373,28 +373,28 @@ macro_rules! side {
 }
 
 side! {
-    /// The entities that an entity is related to by `R`, in the order in which they were related.
-    /// A slice, to be read only; see [`Relation`].
+    /// The entities to which an entity is related by `R`, in the order in which they were related. A
+    /// read-only slice; see [`Relation`].
     Targets
 }
 side! {
-    /// The entities that are related to an entity by `R`, in the order in which they were related.
-    /// A slice, to be read only; see [`Relation`].
+    /// The entities that are related to an entity by `R`, in the order in which they were related. A
+    /// read-only slice; see [`Relation`].
     Sources
 }
 
-/// Why two entities could not be related.
+/// The reason why two entities could not be related.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RelationError {
-    /// One of them is not in this world, or was despawned and is only there to be cleaned up.
+    /// One of them is not in this world, or is despawned and only awaits cleanup.
     NoSuchEntity(NoSuchEntity),
-    /// The target is the source, or is related to it already, directly or by others, and the
+    /// The target is the source, or is already related to it, directly or through others, and the
     /// relation must not have cycles.
     Cycle {
-        /// Who was to be related.
+        /// The entity that was to be related.
         source: Entity,
-        /// To whom.
+        /// The entity to which it was to be related.
         target: Entity,
     },
 }

@@ -1,4 +1,5 @@
-//! Components by their ids: for those that no Rust type stands for, and for hosts that know none.
+//! Access to components by their ids: for components without a Rust type, and for hosts without Rust
+//! types.
 #![expect(unsafe_code, reason = "writes and drops values that are known by their layout alone")]
 
 use alloc::boxed::Box;
@@ -22,30 +23,30 @@ use crate::world::{Finishing, Lifecycle, World};
 
 /// Access by id.
 impl World {
-    /// Looks at components of entities by the ids of these.
+    /// Returns read access to the components of entities by component id.
     #[must_use]
     pub const fn by_id(&self) -> ById<'_> {
         ById(self)
     }
 
-    /// Changes components of entities by the ids of these, and spawns entities with such.
+    /// Returns access that adds, changes and removes components by id, and spawns entities with them.
     #[must_use]
     pub const fn by_id_mut(&mut self) -> ByIdMut<'_> {
         ByIdMut(self)
     }
 }
 
-/// The components of a world by their ids, to be looked at: [`World::by_id`].
+/// Read access to the components of a world by their ids. Created by [`World::by_id`].
 #[derive(Clone, Copy, Debug)]
 pub struct ById<'w>(pub(in crate::features) &'w World);
 
-/// The components of a world by their ids, to be changed: [`World::by_id_mut`].
+/// Write access to the components of a world by their ids. Created by [`World::by_id_mut`].
 #[derive(Debug)]
 pub struct ByIdMut<'w>(pub(in crate::features) &'w mut World);
 
 impl<'w> ById<'w> {
-    /// Whether the entity has the component, enabled or not. `false` for an entity that is gone and
-    /// for an id of another world.
+    /// Whether the entity has the component, enabled or not. `false` if the entity is not alive, or the
+    /// world does not know the id.
     #[must_use]
     pub fn has(self, entity: Entity, id: ComponentId) -> bool {
         let world = self.0;
@@ -54,12 +55,12 @@ impl<'w> ById<'w> {
         })
     }
 
-    /// The bytes of a component of an entity, enabled or not: of one that was registered as plain
-    /// bytes, or of a type that has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
+    /// Returns the bytes of a component of an entity, enabled or not. The component was registered as
+    /// plain bytes, or its type has bytes (see [`Component::BYTES`](crate::Component::BYTES)).
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, or its values have no bytes.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, or its values have no bytes.
     pub fn get(self, entity: Entity, id: ComponentId) -> Result<&'w [u8], ByIdError> {
         let world = self.0;
         let (location, column) = world.find_by_id(entity, id)?;
@@ -68,8 +69,8 @@ impl<'w> ById<'w> {
         archetype.bytes(location.address, column).ok_or_else(|| ByIdError::NotBytes(name()))
     }
 
-    /// The fields of a component of an entity as text; of a component whose fields are not known,
-    /// the whole value. A text has at most some 1,000 bytes.
+    /// Returns the fields of a component of an entity as text. If the fields are not known, it is the
+    /// whole value, or nothing if that has no size. A text has at most about 1,000 bytes.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -89,8 +90,8 @@ impl<'w> ById<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
+    /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
+    /// lacks the component.
     pub fn fields(self, entity: Entity, id: ComponentId) -> Result<Vec<FieldText>, ByIdError> {
         let world = self.0;
         let (location, column) = world.find_by_id(entity, id)?;
@@ -106,29 +107,29 @@ impl<'w> ById<'w> {
         };
         let mut fields = Vec::new();
         let value = archetype.chunks.row(location.address, column);
-        // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
-        // seen to be there, is initialised (I-2); the borrow of the world keeps writers out.
+        // SAFETY: the function is that of the column's type (I-9). The row is initialised (I-2): `row`
+        // has checked that it exists. The borrow of the world keeps writers out.
         unsafe { (known.read)(value, &mut |field| fields.push(field)) };
         Ok(fields)
     }
 
-    /// The address of a component of any kind of an entity, for reading it while the world is
+    /// Returns the address of a component of an entity, of any kind, for reading while the world is
     /// borrowed.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
+    /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
+    /// lacks the component.
     pub fn get_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
         let world = self.0;
         let (location, column) = world.find_by_id(entity, id)?;
         Ok(world.archetypes.get(location.archetype).chunks.row(location.address, column))
     }
 
-    /// Whether a component of an entity is switched on. One that cannot be switched always is.
+    /// Whether a component of an entity is enabled. A component that is not enableable always is.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
+    /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
+    /// lacks the component.
     pub fn is_enabled(self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
         let world = self.0;
         let (location, column) = world.find_by_id(entity, id)?;
@@ -137,30 +138,33 @@ impl<'w> ById<'w> {
 }
 
 impl<'w> ByIdMut<'w> {
-    /// Makes a component known that no Rust type stands for; see [`ComponentDescriptor`].
+    /// Registers a component that has no Rust type (see [`ComponentDescriptor`]), and returns its id.
     ///
     /// # Errors
-    /// Returns an error if the name is taken, or values of this layout cannot be kept.
+    /// Returns an error if the name is taken, the world cannot store values of this layout, or it has as
+    /// many components as it can number.
     pub fn register(self, descriptor: ComponentDescriptor) -> Result<ComponentId, RegisterError> {
         descriptor.register(&mut self.0.registry)
     }
 
-    /// Gives an entity a component that was registered as plain bytes, or replaces its value, which
+    /// Adds a component that was registered as plain bytes to an entity, or replaces its value, which
     /// keeps the enabled bit.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the component is not plain
-    /// bytes, or the bytes are not as many as a value has.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the component
+    /// is not plain bytes, or the number of bytes is not the size of a value.
     pub fn insert(self, entity: Entity, id: ComponentId, bytes: &[u8]) -> Result<(), ByIdError> {
         let world = self.0;
         world.expect_bytes(id, bytes, 1)?;
-        // SAFETY: as many bytes as a value has, which may be copied, and are outside the world, which
-        // is borrowed exclusively. They are read only, since plain bytes have no drop (I-16).
+        // SAFETY: the number of bytes is the size of a value. They may be copied, and are outside the
+        // world, which is borrowed exclusively. They are only read, since plain bytes have no drop
+        // (I-16).
         unsafe { world.by_id_mut().insert_ptr(entity, id, NonNull::from(bytes).cast()) }
     }
 
-    /// Gives an entity a component of any kind, or replaces its value, which keeps the enabled bit.
-    /// The value is moved out of the memory at `value`; one that is replaced is dropped at the end.
+    /// Adds a component of any kind to an entity, or replaces its value, which keeps the enabled bit. The
+    /// value is moved out of the memory at `value`. A replaced value is dropped once the new one is in
+    /// place.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -179,14 +183,15 @@ impl<'w> ByIdMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world; the value is still the
-    /// caller's then.
+    /// Returns an error if the entity is not in the world, the world does not know the id, or only the
+    /// world adds the component. The caller still owns the value then.
     ///
     /// # Safety
-    /// `id` was issued by this world. `value` points at an initialised value of that component: of
-    /// its type, or what its descriptor asks for (plain bytes: all initialised). The value may be read and written for the size of
-    /// the component, is aligned for it, is outside the world, and has no other owner; after success,
-    /// or a panic of an observer or of a drop, it must not be used, nor dropped.
+    /// `id` was issued by this world. `value` points to an initialised value of that component: of its
+    /// type, or as its descriptor requires (plain bytes: all initialised). The value can be read and
+    /// written for the size of the component, is aligned for it, is outside the world, and has no other
+    /// owner. After success, or after a panic of an observer or of a drop, it must be neither used nor
+    /// dropped.
     pub unsafe fn insert_ptr(
         self,
         entity: Entity,
@@ -200,29 +205,29 @@ impl<'w> ByIdMut<'w> {
         let (size, drop) = (info.layout.size(), info.erased.drop);
         let put = |room: NonNull<u8>, replaces: bool| match drop {
             Some(drop) if replaces => {
-                // SAFETY: the row holds a value of the component, initialised (I-2, I-16); the
-                // caller's is outside the world and may be written.
+                // SAFETY: the row holds an initialised value of the component (I-2, I-16). The caller's
+                // is outside the world and may be written.
                 unsafe { core::ptr::swap_nonoverlapping(room.as_ptr(), value.as_ptr(), size) };
-                // SAFETY: the old value, of the component that the function is for (I-9, I-16), lies
-                // in the caller's memory now, which was given up.
+                // SAFETY: the old value, of the component that the function belongs to (I-9, I-16), is
+                // now in the memory that the caller has given up.
                 unsafe { drop.call(value) };
             }
-            // SAFETY: the row has room for a value of the component (I-9, I-16), and what it may hold
-            // is nothing to drop; the caller's is outside the world.
+            // SAFETY: the row has room for a value of the component (I-9, I-16), and a value that it
+            // holds needs no drop. The caller's is outside the world.
             _ => unsafe { room.copy_from_nonoverlapping(value, size) },
         };
-        // SAFETY: a value of the component is put into the row (I-9, I-16).
+        // SAFETY: the function puts a value of the component into the row (I-9, I-16).
         unsafe { world.put_by_id(entity, from, id, put) };
         Ok(())
     }
 
-    /// Takes a component of any kind from an entity and drops it.
+    /// Removes a component of any kind from an entity and drops it.
     ///
-    /// Should the drop panic, the component is gone all the same and everything is in order.
+    /// If the drop panics, the component is gone nevertheless, and the world is consistent.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, or the entity lacks the
-    /// component.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, or only the world removes it.
     pub fn remove(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         let world = self.0;
         world.changeable(id)?;
@@ -239,11 +244,11 @@ impl<'w> ByIdMut<'w> {
         Ok(())
     }
 
-    /// The bytes of a component that was registered as plain bytes, to be written.
+    /// Returns mutable access to the bytes of a component that was registered as plain bytes.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, or it was not registered as plain bytes.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, or it was not registered as plain bytes.
     pub fn get_mut(self, entity: Entity, id: ComponentId) -> Result<&'w mut [u8], ByIdError> {
         let world = self.0;
         let info = world.registry.find(id)?;
@@ -253,13 +258,13 @@ impl<'w> ByIdMut<'w> {
         let size = info.layout.size();
         let value = world.by_id_mut().get_mut_ptr(entity, id)?;
         let mut value = NonNull::slice_from_raw_parts(value, size);
-        // SAFETY: a row of plain bytes, all initialised (I-2, I-16); the world is borrowed
-        // exclusively for as long as the slice lives.
+        // SAFETY: a row of plain bytes, all initialised (I-2, I-16). The world is borrowed exclusively
+        // for as long as the slice lives.
         Ok(unsafe { value.as_mut() })
     }
 
-    /// Sets a field of a component from a text: the one at this place among
-    /// [`fields`](ById::fields). The component counts as changed.
+    /// Sets a field of a component from a text. `field` is its index among [`fields`](ById::fields). The
+    /// component counts as changed.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -277,9 +282,9 @@ impl<'w> ByIdMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, only the world changes it, it is not declared `#[component(editable)]`, or the text
-    /// is no value of the field.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, only the world changes it, it is not declared `#[component(editable)]`, or
+    /// the text is not a value of the field.
     pub fn set_field(
         self,
         entity: Entity,
@@ -293,8 +298,8 @@ impl<'w> ByIdMut<'w> {
         let (location, column) = world.find_by_id(entity, id)?;
         let value = world.archetypes.get(location.archetype).chunks.row(location.address, column);
         let written = match known {
-            // SAFETY: the function is that of the column's type (I-9), and the row, which `row` has
-            // seen to be there, is initialised (I-2); the world is borrowed exclusively.
+            // SAFETY: the function is that of the column's type (I-9). The row is initialised (I-2):
+            // `row` has checked that it exists. The world is borrowed exclusively.
             Some(known) => unsafe { (known.write)(value, field, text) },
             None => not_editable(text),
         };
@@ -303,31 +308,30 @@ impl<'w> ByIdMut<'w> {
         Ok(())
     }
 
-    /// Gives an entity a component with its default value, or puts that in place of the one that it
-    /// has.
+    /// Adds a component with its default value to an entity, or replaces the value that it has.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, only the world gives the
-    /// component, or it has no default value.
+    /// Returns an error if the entity is not in the world, the world does not know the id, only the world
+    /// adds the component, or it has no default value.
     pub fn insert_default(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         let world = self.0;
         let info = world.changeable(id)?;
         let default = info.erased.default;
         let put_default = default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
         let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        // SAFETY: the function is that of the component's type (I-9), so the row is one of its column.
+        // SAFETY: the function is that of the component's type (I-9), and the row is one of its column.
         let put = |room: NonNull<u8>, replaces| unsafe { put_default(room, replaces) };
-        // SAFETY: the function puts a value of the component into the row (I-9), which is made before.
+        // SAFETY: the function puts a value of the component into the row (I-9), which it creates first.
         unsafe { world.put_by_id(entity, from, id, put) };
         Ok(())
     }
 
-    /// The address of a component of any kind of an entity, for writing it while the world is
+    /// Returns the address of a component of an entity, of any kind, for writing while the world is
     /// borrowed.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, or only the world changes it, as the two sides of a relation.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, or only the world changes it, such as the two sides of a relation.
     pub fn get_mut_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
         let world = self.0;
         let component = world.changeable(id)?.name().clone();
@@ -335,11 +339,11 @@ impl<'w> ByIdMut<'w> {
         world.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
     }
 
-    /// Switches a component of an entity on or off; returns what it was.
+    /// Enables or disables a component of an entity, and returns whether it was enabled.
     ///
     /// # Errors
-    /// Returns an error if the entity or the id is not of this world, the entity lacks the
-    /// component, or the component is not enableable.
+    /// Returns an error if the entity is not in the world, the world does not know the id, the entity
+    /// lacks the component, or the component is not enableable.
     pub fn set_enabled(
         self,
         entity: Entity,
@@ -355,11 +359,11 @@ impl<'w> ByIdMut<'w> {
         Ok(bit.set(enabled))
     }
 
-    /// A new entity with these components, which were registered as plain bytes.
+    /// Spawns an entity with these components, which were registered as plain bytes.
     ///
     /// # Errors
-    /// Returns an error if an id is not of this world or is there twice, a component is not plain
-    /// bytes, or the bytes are not as many as a value has. Nothing is spawned then.
+    /// Returns an error if the world does not know an id, an id appears twice, a component is not plain
+    /// bytes, or the number of its bytes is not the size of a value. Nothing is spawned then.
     ///
     /// # Panics
     /// Panics if the world has no handle left (see [`World`]).
@@ -368,8 +372,8 @@ impl<'w> ByIdMut<'w> {
         Ok(world.by_id_mut().spawn_batch(components, 1)?[0])
     }
 
-    /// Spawns `count` entities with the same components, which were registered as plain bytes: of
-    /// each component the values of all, one after the other.
+    /// Spawns `count` entities with the same components, which were registered as plain bytes. For each
+    /// component there are the values of all entities, one after the other.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -385,11 +389,11 @@ impl<'w> ByIdMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if an id is not of this world or is there twice, a component is not plain
-    /// bytes, or the bytes are not as many as so many values have. Nothing is spawned then.
+    /// Returns an error if the world does not know an id, an id appears twice, a component is not plain
+    /// bytes, or the number of its bytes is not the size of `count` values. Nothing is spawned then.
     ///
     /// # Panics
-    /// Panics if the world has no handle left (see [`World`]); the entities before that are there.
+    /// Panics if the world has no handle left (see [`World`]). The entities before that exist.
     pub fn spawn_batch(
         self,
         components: &[(ComponentId, &[u8])],
@@ -401,13 +405,13 @@ impl<'w> ByIdMut<'w> {
         }
         let start = |&(id, bytes): &(ComponentId, &[u8])| (id, NonNull::from(bytes).cast());
         let values: Vec<_> = components.iter().map(start).collect();
-        // SAFETY: plain bytes, of which there are as many as so many values have, as was checked
-        // (I-16); they may be copied, and are outside the world.
+        // SAFETY: plain bytes, as many as `count` values have, as was checked (I-16). They may be copied,
+        // and are outside the world.
         unsafe { world.by_id_mut().spawn_batch_ptr(&values, count) }
     }
 
-    /// Spawns `count` entities with the same components, of any kind. Of each component the values
-    /// of all, one after the other, are moved out of the memory at the address.
+    /// Spawns `count` entities with the same components, of any kind. For each component, the values of
+    /// all entities, one after the other, are moved out of the memory at its address.
     ///
     /// ```
     /// use core::{alloc::Layout, ptr::NonNull};
@@ -429,17 +433,17 @@ impl<'w> ByIdMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if an id is not of this world or is there twice, or only the world gives the
-    /// component. Nothing is spawned then, and the values are still the caller's.
+    /// Returns an error if the world does not know an id, an id appears twice, or only the world adds the
+    /// component. Nothing is spawned then, and the caller still owns the values.
     ///
     /// # Panics
-    /// Panics if the world has no handle left (see [`World`]); the entities before that are there,
-    /// and the values of the others are not dropped.
+    /// Panics if the world has no handle left (see [`World`]). The entities before that exist, and the
+    /// values of the others are not dropped.
     ///
     /// # Safety
-    /// The ids were issued by this world. At each address lie `count` values of that component, as
-    /// [`insert_ptr`](ByIdMut::insert_ptr) asks for them; they are only read, and need not be
-    /// aligned.
+    /// The ids were issued by this world. At each address are `count` values of that component, which
+    /// meet the requirements of [`insert_ptr`](ByIdMut::insert_ptr), except that they are only read, and
+    /// need not be aligned.
     pub unsafe fn spawn_batch_ptr(
         self,
         components: &[(ComponentId, NonNull<u8>)],
@@ -464,7 +468,7 @@ impl<'w> ByIdMut<'w> {
             let insertion = bundles.transition_of_ids(change, &ids, nowhere, registry, archetypes);
             let insertion = insertion.expect("it leads somewhere");
             let flags = archetypes.get(insertion.target).flags;
-            // An observer may do anything, so entities that have any go one by one.
+            // An observer may do anything, so entities that trigger any are spawned one by one.
             let is_told = flags.any(ArchetypeFlags::ON_ADD);
             let left = if is_told { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
@@ -474,18 +478,17 @@ impl<'w> ByIdMut<'w> {
             let (columns, first) = rows.next_row();
             for (&start, &(id, values)) in columns.starts.iter().zip(components) {
                 let size = registry.info(id).layout.size();
-                // SAFETY: so many rows of the column were reserved, one behind the other (I-3).
+                // SAFETY: so many consecutive rows of the column were reserved (I-3).
                 let target = unsafe { start.add(first * size) };
-                // SAFETY: the caller vouches for `count` values, of which fewer are spawned so far.
+                // SAFETY: the caller guarantees `count` values, and fewer have been spawned so far.
                 let source = unsafe { values.add(from * size) };
-                // SAFETY: each row has room for a value (I-9, I-16); the caller's are outside the
-                // world.
+                // SAFETY: each row has room for a value (I-9, I-16). The caller's are outside the world.
                 unsafe { target.copy_from_nonoverlapping(source, granted * size) };
             }
             for _ in 0..granted {
                 let entity = entities.allocate(rows.place());
-                // SAFETY: the archetype has these components and no others, so every column of the
-                // row was written (I-2), with a value of it (I-9, I-16).
+                // SAFETY: the archetype has these components and no others, so every column of the row
+                // was written (I-2), with a value of its component (I-9, I-16).
                 unsafe { rows.push(entity) };
             }
             drop(rows);
@@ -498,13 +501,13 @@ impl<'w> ByIdMut<'w> {
 }
 
 impl World {
-    /// Gives this entity the component by a function, which gets the row and whether the row has a
-    /// value already. There is room for the value before the function is called.
+    /// Adds a component to this entity by a function, which gets the row and whether the row already
+    /// holds a value. The row is reserved before the function is called.
     ///
     /// # Safety
-    /// `put` initialises the row with a value of the component (I-9, I-16) where there is none, and
-    /// replaces and drops the one that is there; where it panics, the row is as it was, or has the
-    /// new value.
+    /// If the row holds no value, `put` initialises it with a value of the component (I-9, I-16). If it
+    /// holds one, `put` replaces and drops that. If `put` panics, the row is as before, or has the new
+    /// value.
     unsafe fn put_by_id(
         &mut self,
         entity: Entity,
@@ -515,8 +518,7 @@ impl World {
         if let Some(there) = self.open_row(from, id) {
             put(there, true);
         } else if let Some(row) = self.moves().locate(entity) {
-            // SAFETY: the caller vouches for the function; the entity was found not to have the
-            // component.
+            // SAFETY: the caller guarantees the function. The entity was found to lack the component.
             unsafe { row.insert_id(id, |room| put(room, false)) };
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
@@ -524,10 +526,10 @@ impl World {
         }
     }
 
-    /// Gives a component that holds values of this type to an entity that is there and does not have it.
+    /// Adds a component that holds values of this type to a live entity that lacks it.
     ///
     /// # Panics
-    /// Panics if the entity has it, or it holds other values.
+    /// Panics if the entity has the component, or the component holds values of another type.
     pub(in crate::features) fn give<T: Component>(
         &mut self,
         entity: Entity,
@@ -538,7 +540,8 @@ impl World {
         assert!(holds == Some(TypeId::of::<T>()), "the component is of another type");
         if let Some(row) = self.moves().locate(entity) {
             let put = |room: NonNull<u8>| {
-                // SAFETY: the row is a free one of a column of this type, as was just seen (I-9, I-16).
+                // SAFETY: the row is a free one of a column of this type, as was just checked (I-9,
+                // I-16).
                 unsafe { room.cast::<T>().write(value) };
             };
             // SAFETY: the function puts a value of the component into the row (I-9, I-16).
@@ -546,13 +549,13 @@ impl World {
         }
     }
 
-    /// What is known of a component that callers may give, change and take.
+    /// Returns the description of a component, unless only the world adds, changes and removes it.
     pub(super) fn changeable(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
         let info = self.registry.find(id)?;
         if info.managed { Err(ByIdError::Managed(info.name().clone())) } else { Ok(info) }
     }
 
-    /// What is known of a component that is to take these bytes.
+    /// Returns the description of a component, if these bytes can be `count` of its values.
     pub(super) fn expect_bytes(
         &self,
         id: ComponentId,
@@ -572,7 +575,7 @@ impl World {
         Ok(info)
     }
 
-    /// Where an entity is, and the column of one of its components.
+    /// Returns the location of an entity, and the column of one of its components.
     fn find_by_id(&self, entity: Entity, id: ComponentId) -> Result<(Location, usize), ByIdError> {
         let info = self.registry.find(id)?;
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
@@ -581,7 +584,8 @@ impl World {
         Ok((location, column.ok_or_else(missing)?))
     }
 
-    /// The row of a component, stamped as written; `None` where the archetype does not have it.
+    /// Marks the row of a component as written and returns it, or `None` if the archetype lacks the
+    /// component.
     fn open_row(&mut self, location: Location, id: ComponentId) -> Option<NonNull<u8>> {
         self.next_version();
         let archetype = self.archetypes.get(location.archetype);
@@ -590,8 +594,8 @@ impl World {
         Some(archetype.chunks.row(location.address, column))
     }
 
-    /// Where an entity is that is to be given a component, after all was told that has to be told
-    /// before.
+    /// Returns the location of an entity to which a component is to be added, once the hooks and
+    /// observers that come before have been called.
     fn locate_for_insert(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
         if self.flags_of(entity).any(ArchetypeFlags::REPLACE) {
             self.trigger_lifecycle(entity, Lifecycle::Replacing(&[id]));
@@ -601,8 +605,8 @@ impl World {
 }
 
 impl CommandBuffer {
-    /// Gives an entity a component of plain bytes, as [`ByIdMut::insert`](crate::ByIdMut::insert) does. Bytes are bytes:
-    /// a deferred entity among them is not found.
+    /// Adds a component of plain bytes to an entity, as [`ByIdMut::insert`](crate::ByIdMut::insert) does.
+    /// A deferred entity among the bytes is not replaced.
     pub fn insert_by_id(&mut self, entity: Entity, id: ComponentId, bytes: &[u8]) {
         let bytes: Box<[u8]> = bytes.into();
         self.record_call("insert_by_id", entity, move |world, entity, _| {
@@ -610,7 +614,8 @@ impl CommandBuffer {
         });
     }
 
-    /// Takes a component of any kind from an entity and drops it, as [`ByIdMut::remove`](crate::ByIdMut::remove) does.
+    /// Removes a component of any kind from an entity and drops it, as
+    /// [`ByIdMut::remove`](crate::ByIdMut::remove) does.
     pub fn remove_by_id(&mut self, entity: Entity, id: ComponentId) {
         self.record_call("remove_by_id", entity, move |world, entity, _| {
             world.by_id_mut().remove(entity, id).map_err(Into::into)

@@ -1,4 +1,4 @@
-//! Relating entities to each other, both sides in step, at once and by commands; the hierarchy.
+//! Access to relations, which keeps both sides in step: directly and by commands; and the hierarchy.
 
 use alloc::boxed::Box;
 use alloc::format;
@@ -22,10 +22,10 @@ use crate::storage::RowAddress;
 use crate::transfer::Change;
 use crate::world::{AfterDespawn, EntitySet, World};
 
-/// Tells observers that two entities, the source first, are related, or are no longer.
+/// Calls observers: two entities, the source first, are now related (`true`), or no longer are.
 type TriggerFn = fn(&mut World, bool, Pair);
 
-/// A relation of one world, whatever stands for it.
+/// A relation of one world, whether it has a Rust type or not.
 #[derive(Clone, Copy)]
 pub(crate) struct RelationFns {
     pub(crate) targets: SideFns,
@@ -40,12 +40,12 @@ pub(crate) struct SideFns {
     pub(crate) id: ComponentId,
     read: fn(&Archetype, RowAddress, usize) -> &[Entity],
     write: fn(&mut Archetype, RowAddress, usize) -> &mut EntityQueue,
-    /// Gives the component to an entity that does not have it, with this list.
+    /// Adds the component, with this list, to an entity that lacks it.
     give: fn(&mut World, Entity, ComponentId, EntityList),
 }
 
 impl SideFns {
-    /// Of a component that holds values of this type.
+    /// Creates the functions for a component that holds values of this type.
     fn of<S: Side>(id: ComponentId) -> Self {
         Self {
             id,
@@ -55,7 +55,7 @@ impl SideFns {
         }
     }
 
-    /// The list of an entity, which is empty where the entity has none or is not in the world.
+    /// Returns the list of an entity. It is empty if the entity has none or is not in the world.
     pub(crate) fn of_entity(self, world: &World, entity: Entity) -> &[Entity] {
         let list = |at: Location| {
             let archetype = world.archetypes.get(at.archetype);
@@ -64,7 +64,7 @@ impl SideFns {
         world.locate(entity).and_then(list).unwrap_or_default()
     }
 
-    /// The list of an entity that has one, to be changed.
+    /// Returns mutable access to the list of an entity, if it has one, and marks the list as changed.
     fn list_mut(self, world: &mut World, entity: Entity) -> Option<&mut EntityQueue> {
         world.next_version();
         let at = world.locate(entity)?;
@@ -81,7 +81,8 @@ impl SideFns {
         }
     }
 
-    /// Whether it was in the list of the entity. What becomes empty goes.
+    /// Removes `other` from the list of the entity, and returns whether it was there. A list that becomes
+    /// empty is removed with its component.
     fn remove(self, world: &mut World, entity: Entity, other: Entity) -> bool {
         // Looked up first: a list that stays as it is does not count as changed.
         let Some(place) = place_of(self.of_entity(world, entity), other) else { return false };
@@ -93,10 +94,10 @@ impl SideFns {
         true
     }
 
-    /// Takes the component from an entity.
+    /// Removes the component from an entity.
     fn take(self, world: &mut World, entity: Entity) {
         if let Some(row) = world.moves().locate(entity) {
-            // A list of entities; to drop it calls no user code.
+            // A list of entities: its drop calls no user code.
             drop(row.leave(Change::Remove, &[self.id]));
         }
     }
@@ -109,7 +110,7 @@ impl SideFns {
         }
     }
 
-    /// The entities that have the component, with their lists.
+    /// Returns the entities that have the component, with their lists.
     fn lists(self, archetypes: &[Archetype]) -> impl Iterator<Item = (Entity, &[Entity])> {
         let having = archetypes.iter().filter_map(move |it| Some((it, it.column_of(self.id)?)));
         having.flat_map(move |(archetype, column)| {
@@ -123,14 +124,14 @@ impl SideFns {
     }
 }
 
-/// The type of the sides of relations that no type stands for.
+/// The type parameter for the sides of relations that have no Rust type.
 struct Nameless;
 
 impl Relation for Nameless {}
 
 /// Relations.
 impl World {
-    /// A relation, to be looked at: who is related to whom.
+    /// Returns read access to a relation.
     #[must_use]
     pub fn relation<R: Relation>(&self) -> RelationRef<'_, R> {
         let targets = self.registry.get::<Targets<R>>();
@@ -138,8 +139,8 @@ impl World {
         RelationRef::new(self, number.map(|number| &self.relations()[number.index()]))
     }
 
-    /// A relation, to relate entities by. The world knows it from then on, as
-    /// [`restore`](Self::restore) asks of it where no entities are related yet:
+    /// Returns write access to a relation. The world knows the relation from then on, which
+    /// [`restore`](Self::restore) requires even if no entities are related yet:
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -181,7 +182,7 @@ impl World {
         RelationMut::new(self, number)
     }
 
-    /// The relation whose sources have this component.
+    /// Returns the relation whose sources have this component.
     fn relation_of(&self, targets: ComponentId) -> Option<RelationId> {
         let index = self.relations().iter().position(|known| known.targets.id == targets)?;
         Some(RelationId { world: self.id(), index })
@@ -194,28 +195,29 @@ impl World {
         self.callbacks.dependents = dependents;
         self.callbacks.unrelate = unrelate;
         self.callbacks.check = check_relations;
-        // Archetypes with its components are to see to it.
+        // From now on, archetypes with its components need relation handling.
         self.add_flags(relation.targets.id, ArchetypeFlags::RELATED);
         self.add_flags(relation.sources.id, ArchetypeFlags::RELATED);
         RelationId { world: self.id(), index }
     }
 
-    /// The relations that were used in this world.
+    /// Returns the relations that this world knows.
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
 
-    /// An estimate of the number of chunks that so many rows need which move to archetypes that lack a
-    /// side of a relation, or are copied to such. Rows are smaller there, so those of one archetype fill
-    /// about as many chunks as before. It is on the safe side unless the rows of single archetypes go to
-    /// more archetypes than it allows for, which takes entities that differ in more than ten relations.
+    /// Returns an estimate of the number of chunks that this many rows need if they move to archetypes
+    /// that lack a side of a relation, or are copied to such. Rows are smaller there, so those of one
+    /// archetype fill about as many chunks as before. The estimate is high enough unless the rows of
+    /// single archetypes go to more archetypes than it allows for.
     pub(crate) fn chunks_for(&self, rows: usize) -> usize {
         let sides = 2 * self.relations().len();
         rows.min(2 * sides * (self.blocks.directory.len() + self.archetypes().len()))
     }
 }
 
-/// A relation of a world, to be looked at: [`World::relation`], and [`ById::relation`] of one by its number.
+/// Read access to a relation of a world. Created by [`World::relation`], and for a relation that is given
+/// by its number by [`ById::relation`].
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -233,7 +235,7 @@ impl World {
 /// ```
 pub struct RelationRef<'w, R = ()> {
     world: &'w World,
-    /// None if no entities were ever related by it.
+    /// `None` if the world did not know the relation.
     fns: Option<&'w RelationFns>,
     _relation: PhantomData<fn() -> R>,
 }
@@ -246,15 +248,15 @@ impl<'w, R> RelationRef<'w, R> {
         Self { world, fns, _relation: PhantomData }
     }
 
-    /// The entities that an entity is related to, in the order in which they were related; none if it is
-    /// not in the world.
+    /// Returns the entities to which an entity is related, in the order in which they were related. There
+    /// are none if it is not in the world.
     #[must_use]
     pub fn targets(self, source: Entity) -> &'w [Entity] {
         self.fns.map_or(&[], |it| it.targets.of_entity(self.world, source))
     }
 
-    /// The entities that are related to an entity, in the order in which they were related; none if it is
-    /// not in the world.
+    /// Returns the entities that are related to an entity, in the order in which they were related. There
+    /// are none if it is not in the world.
     #[must_use]
     pub fn sources(self, target: Entity) -> &'w [Entity] {
         self.fns.map_or(&[], |it| it.sources.of_entity(self.world, target))
@@ -274,24 +276,24 @@ impl<'w, R> RelationRef<'w, R> {
 
 /// The hierarchy.
 impl<'w> RelationRef<'w, ChildOf> {
-    /// The parent of an entity, if it has one.
+    /// Returns the parent of an entity, if it has one.
     #[must_use]
     pub fn parent(self, child: Entity) -> Option<Entity> {
         self.targets(child).first().copied()
     }
 
-    /// The children of an entity, in the order in which they came to it.
+    /// Returns the children of an entity, in the order in which they were added to it.
     #[must_use]
     pub fn children(self, parent: Entity) -> &'w [Entity] {
         self.sources(parent)
     }
 
-    /// The parent of an entity, the parent's parent, and so on.
+    /// Returns the parent of an entity, the parent's parent, and so on.
     pub fn ancestors(self, entity: Entity) -> impl FusedIterator<Item = Entity> + 'w {
         core::iter::successors(self.parent(entity), move |&ancestor| self.parent(ancestor))
     }
 
-    /// The children of an entity, each followed by its own descendants.
+    /// Returns the children of an entity, each followed by its own descendants.
     pub fn descendants(self, entity: Entity) -> impl FusedIterator<Item = Entity> + 'w {
         let mut ahead: Vec<Entity> = self.children(entity).iter().rev().copied().collect();
         core::iter::from_fn(move || {
@@ -303,8 +305,8 @@ impl<'w> RelationRef<'w, ChildOf> {
     }
 }
 
-/// A relation of a world, to be changed: [`World::relation_mut`], and [`ByIdMut::relation`] of one by its
-/// number.
+/// Write access to a relation of a world. Created by [`World::relation_mut`], and for a relation that is
+/// given by its number by [`ByIdMut::relation`].
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -332,7 +334,7 @@ impl<'w, R> RelationMut<'w, R> {
         Self { world, id, _relation: PhantomData }
     }
 
-    /// The number of the relation, by which [`ById::relation`] finds it.
+    /// Returns the number of the relation, by which [`ById::relation`] finds it.
     #[must_use]
     pub const fn id(&self) -> RelationId {
         self.id
@@ -342,25 +344,25 @@ impl<'w, R> RelationMut<'w, R> {
         &self.world.relations()[self.id.index()]
     }
 
-    /// The components that entities have while they are related, for queries by id: that of sources,
-    /// which lists their targets, and that of targets.
+    /// Returns the components that related entities have, for queries by id: that of sources, which lists
+    /// their targets, and that of targets.
     #[must_use]
     pub fn sides(&self) -> [ComponentId; 2] {
         [self.fns().targets.id, self.fns().sources.id]
     }
 
-    /// The relation, to be looked at.
+    /// Returns read access to the relation.
     #[must_use]
     pub fn as_readonly(&self) -> RelationRef<'_, R> {
         RelationRef::new(self.world, Some(self.fns()))
     }
 
-    /// Relates an entity to another; `false` if it was so already. If the relation is exclusive, the
-    /// source is not related to its old target any more.
+    /// Relates an entity to another, and returns `false` if it already was. If the relation is exclusive,
+    /// the source is no longer related to its old target.
     ///
     /// # Errors
-    /// Returns an error if one of them is not in the world, or a cycle would be closed that must
-    /// not be.
+    /// Returns an error if one of them is not in the world, or if the relation must not have cycles and
+    /// this would close one.
     pub fn add(&mut self, source: Entity, target: Entity) -> Result<bool, RelationError> {
         self.world.expect_there(source)?;
         self.world.expect_there(target)?;
@@ -372,7 +374,7 @@ impl<'w, R> RelationMut<'w, R> {
         if rules.is_acyclic && relation.leads_to(world, target, source) {
             return Err(RelationError::Cycle { source, target });
         }
-        // The source, the target and the old one may each go to another archetype.
+        // The source, the target and the old target may each move to another archetype.
         world.blocks.directory.expect_room(3);
         let old = targets.of_entity(world, source).first().copied().filter(|_| rules.is_exclusive);
         if let Some(old) = old {
@@ -385,14 +387,14 @@ impl<'w, R> RelationMut<'w, R> {
         if let Some(old) = old {
             trigger(world, false, (source, old));
         }
-        // An observer that was told of the old pair may have taken the new one apart.
+        // An observer of the end of the old pair may have ended the new one.
         if old.is_none() || targets.of_entity(world, source).contains(&target) {
             trigger(world, true, (source, target));
         }
         Ok(true)
     }
 
-    /// Ends the relation of an entity to another; `false` if there was none.
+    /// Ends the relation of an entity to another, and returns `false` if there was none.
     ///
     /// # Errors
     /// Returns an error if the source is not in the world.
@@ -400,7 +402,7 @@ impl<'w, R> RelationMut<'w, R> {
         self.world.expect_there(source)?;
         let RelationFns { targets, sources, trigger, .. } = *self.fns();
         let world = &mut *self.world;
-        // Both may go to another archetype.
+        // Both may move to another archetype.
         world.blocks.directory.expect_room(2);
         let was_related = targets.remove(world, source, target);
         if was_related {
@@ -413,10 +415,10 @@ impl<'w, R> RelationMut<'w, R> {
 
 /// The hierarchy.
 impl RelationMut<'_, ChildOf> {
-    /// Makes an entity the child of another, as [`add`](Self::add) does, or of none. It comes last of the
-    /// children.
+    /// Makes an entity the child of another, as [`add`](Self::add) does, or of none. A new child comes
+    /// last among the children.
     ///
-    /// What is despawned takes its children with it, at any depth; see [`World::despawn`].
+    /// An entity that is despawned takes its children with it, at any depth; see [`World::despawn`].
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -441,8 +443,8 @@ impl RelationMut<'_, ChildOf> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if one of them is not in the world, or the parent is the child itself or
-    /// one of its descendants.
+    /// Returns an error if one of them is not in the world, or the parent is the child itself or one of
+    /// its descendants.
     pub fn set_parent(
         &mut self,
         child: Entity,
@@ -459,12 +461,12 @@ impl RelationMut<'_, ChildOf> {
     }
 }
 
-/// The place of an entity in a list, looked for from both ends: families are taken apart from the front or
-/// from the back.
+/// Returns the index of an entity in a list. It searches from both ends, because entities usually leave
+/// at the front or at the back.
 fn place_of(list: &[Entity], other: Entity) -> Option<usize> {
-    /// How many at one end are looked at before the other end has its turn.
+    /// The number of entities that are compared at one end before it is the other end's turn.
     const STEP: usize = 64;
-    // All of them are, so that the compiler compares several at once.
+    // All of them are compared, so that the compiler can compare several at once.
     let is_in = |part: &[Entity]| part.iter().fold(false, |is_in, &found| is_in | (found == other));
     let (mut start, mut end) = (0, list.len());
     while start < end {
@@ -479,7 +481,7 @@ fn place_of(list: &[Entity], other: Entity) -> Option<usize> {
     None
 }
 
-/// I-18.
+/// Checks I-18.
 fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
     for relation in world.relations() {
         relation.check(world.archetypes()).map_err(|detail| {
@@ -490,7 +492,7 @@ fn check_relations(world: &World) -> Result<(), BrokenInvariant> {
     Ok(())
 }
 
-/// Entities that are related, the source first.
+/// Two related entities, the source first.
 type Pair = (Entity, Entity);
 
 impl RelationFns {
@@ -499,9 +501,10 @@ impl RelationFns {
         self.rules.on_target_despawn == OnTargetDespawn::DespawnSources
     }
 
-    /// Whether one goes from `from` to `goal` by going to targets, any number of times.
+    /// Whether a path from source to target leads from `from` to `goal`. A path may have no steps.
     fn leads_to(&self, world: &World, from: Entity, goal: Entity) -> bool {
-        // Nothing leads to an entity without sources: a chain that grows at its end is not walked each time.
+        // No path leads to an entity without sources: a chain that grows at its end is not walked each
+        // time.
         if from != goal && self.sources.of_entity(world, goal).is_empty() {
             return false;
         }
@@ -512,22 +515,22 @@ impl RelationFns {
                 return true;
             }
             let targets = self.targets.of_entity(world, entity).iter().copied();
-            // Of an exclusive relation there is one way, which cannot come by twice.
+            // An exclusive relation has one path, which cannot pass an entity twice.
             ahead.extend(targets.filter(|&next| self.rules.is_exclusive || seen.insert(next)));
         }
         false
     }
 
-    /// Brings the lists of an entity that was copied, with those of others, in step.
+    /// Brings the lists of a copied entity in step with those of others. `family` holds all copies.
     pub(crate) fn adopt(self, world: &mut World, copy: Entity, family: &EntitySet) {
         let Self { targets, sources, .. } = self;
-        // Entities related to the original are not related to the copy, unless copied as well.
+        // Entities related to the original are not related to the copy, unless they were copied as well.
         let all = sources.of_entity(world, copy);
         if !all.is_empty() {
             let inside = all.iter().copied().filter(|source| family.contains(source)).collect();
             sources.replace(world, copy, inside);
         }
-        // Whomever the original is related to the copy is related to as well.
+        // The copy is related to the same targets as the original.
         let all = targets.of_entity(world, copy).iter().copied();
         let outside: Vec<Entity> = all.filter(|target| !family.contains(target)).collect();
         for target in outside {
@@ -535,8 +538,8 @@ impl RelationFns {
         }
     }
 
-    /// Whether the two sides are in step (I-18): all targets that sources list, and all sources that
-    /// targets list.
+    /// Checks that the two sides are in step (I-18): every pair is in both, once, no list is empty, and
+    /// the rules of the relation hold.
     pub(crate) fn check(&self, archetypes: &[Archetype]) -> Result<(), &'static str> {
         let forward = pairs(self.targets.lists(archetypes), |source, target| (source, target))?;
         if forward != pairs(self.sources.lists(archetypes), |target, source| (source, target))? {
@@ -554,7 +557,7 @@ impl RelationFns {
     }
 }
 
-/// All pairs of one side, in order.
+/// Returns all pairs of one side, sorted. Fails if a list is empty.
 fn pairs<'a>(
     lists: impl Iterator<Item = (Entity, &'a [Entity])>,
     pair: impl Fn(Entity, Entity) -> Pair,
@@ -570,8 +573,8 @@ fn pairs<'a>(
     Ok(all)
 }
 
-/// Whether one comes back by going from source to target: takes away those to which no entity is
-/// related, until there are none (Kahn's algorithm).
+/// Whether a path from source to target leads back to its start. Removes the entities to which none is
+/// related until there are none (Kahn's algorithm).
 fn has_cycle(pairs: &[Pair]) -> bool {
     let mut counts = hashbrown::HashMap::<Entity, usize, BuildFibonacci>::default();
     pairs.iter().for_each(|&(_, target)| *counts.entry(target).or_default() += 1);
@@ -595,14 +598,14 @@ fn has_cycle(pairs: &[Pair]) -> bool {
     !counts.is_empty()
 }
 
-/// Who has to go before an entity goes.
+/// Visits the entities that are despawned before this one.
 fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
     for relation in world.relations().iter().filter(|relation| relation.despawns_sources()) {
         relation.sources.of_entity(world, entity).iter().copied().for_each(&mut *visit);
     }
 }
 
-/// Takes an entity that is about to go out of the lists of all others. Its own lists stay.
+/// Removes an entity that is about to be despawned from the lists of all others. Its own lists stay.
 fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     let mut broken: Vec<(usize, Pair)> = Vec::new();
     for (index, relation) in world.relations().iter().enumerate() {
@@ -612,7 +615,7 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
         let others = sources.filter(|&&source| source != entity);
         broken.extend(others.map(|&source| (index, (source, entity))));
     }
-    // The entity itself may stay, to be cleaned up.
+    // The entity itself may stay in the world for cleanup.
     world.blocks.directory.expect_room(world.chunks_for(broken.len()) + 1);
     for &(index, (source, target)) in &broken {
         let RelationFns { targets, sources, .. } = world.relations()[index];
@@ -633,7 +636,7 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
 
 /// Relations by their numbers.
 impl<'w> ById<'w> {
-    /// A relation by its number, to be looked at. `None` if the number is of another world.
+    /// Returns read access to a relation, given its number. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationRef<'w>> {
         let is_known = relation.world == self.0.id();
@@ -643,14 +646,14 @@ impl<'w> ById<'w> {
 
 /// Relations by their numbers.
 impl<'w> ByIdMut<'w> {
-    /// A relation by its number, to be changed. `None` if the number is of another world.
+    /// Returns write access to a relation, given its number. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationMut<'w>> {
         let is_known = relation.world == self.0.id();
         is_known.then(|| RelationMut::new(self.0, relation))
     }
 
-    /// Makes a relation known that no type stands for. Observers are not told of its pairs.
+    /// Registers a relation that has no Rust type. Its pairs do not trigger observers.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -671,7 +674,7 @@ impl<'w> ByIdMut<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the world has a relation of this name already, or as many components as it
+    /// Returns an error if the world already has a relation of this name, or has as many components as it
     /// can number.
     pub fn register_relation(
         self,
@@ -708,8 +711,8 @@ impl CommandBuffer {
         });
     }
 
-    /// Ends the relation of an entity to another, as [`RelationMut::remove`] does; nothing happens where
-    /// there is none.
+    /// Ends the relation of an entity to another, as [`RelationMut::remove`] does. Does nothing if there
+    /// is none.
     pub fn unrelate<R: Relation>(&mut self, source: Entity, target: Entity) {
         self.record_call("unrelate", source, move |world, source, deferred| {
             let ended = world.relation_mut::<R>().remove(source, deferred.resolve(target));
@@ -745,7 +748,7 @@ mod tests {
     use super::*;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
-    // Unhashed, which would take Miri long.
+    // Unhashed, because hashing it takes long under Miri.
     #[derive(crate::Component, Clone)]
     #[component(unhashed)]
     struct Huge([u64; 15_000]);
@@ -766,7 +769,7 @@ mod tests {
     struct Likes;
     impl Relation for Likes {}
 
-    /// How many chunks a world has at most in tests.
+    /// The maximum number of chunks of a world in tests.
     const CHUNKS_LIMIT: usize = 16;
 
     #[test]
