@@ -11,7 +11,7 @@ pub(crate) use core::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as Proto
 #[cfg(loom)]
 pub(crate) use loom::sync::atomic::{AtomicU32 as ProtocolU32, AtomicU64 as ProtocolU64};
 
-/// A counter, each call of whose `next` returns another number.
+/// A source of distinct numbers: each call of `next` returns another one.
 #[derive(Debug)]
 pub(crate) struct Serial(AtomicU64);
 

@@ -80,7 +80,7 @@ impl DropFn {
     }
 
     /// # Safety
-    /// `value` points at an initialised value (I-2) of the component that the function is for (I-9,
+    /// `value` points to an initialised value (I-2) of the component that the function is for (I-9,
     /// I-16), which has no other user and is not used afterwards.
     #[inline]
     pub(crate) unsafe fn call(self, value: NonNull<u8>) {

@@ -22,7 +22,7 @@ use crate::user_code::finish;
 /// row that the source still counts, so that the rows around it stay where they are. Its new row is a
 /// reserved one. All rows of one reservation are copied and committed together, column by column, and the
 /// holes are closed at the end. Until then no other code may access the world (C-2), which is borrowed.
-/// Dropping this restores the order, also during a panic.
+/// Dropping this makes the world consistent again, also during a panic.
 pub(crate) struct RowMoves<'w> {
     entities: &'w mut Entities,
     blocks: &'w mut BlockPool,

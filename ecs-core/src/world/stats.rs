@@ -12,7 +12,7 @@ use crate::name::Name;
 
 /// The memory that the entities of a world take at one moment. Returned by [`World::stats`].
 ///
-/// It prints as a table.
+/// Its `Display` output is a table.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct WorldStats {
@@ -203,7 +203,8 @@ impl World {
     /// Returns the place of an entity's row.
     ///
     /// The row stays there until this entity, or another one of its archetype, is added, removed or gets
-    /// another set of components.
+    /// another set of components. The id of the archetype may also change when archetypes are removed,
+    /// see [`collect_archetypes`](Self::collect_archetypes).
     ///
     /// An entity that was despawned but has a [cleanup component](crate::Component::CLEANUP) still has a
     /// row, and a place, until its last cleanup component is removed.
