@@ -95,9 +95,9 @@ impl<'w> RowMoves<'w> {
         self.target.as_ref().map_or(ArchetypeFlags::NONE, |target| target.archetype.flags)
     }
 
-    /// Moves all rows of the source by whole chunks, if that is possible: if only zero-sized components
-    /// are added or removed. Calls `prepare` with the number of rows before that. Returns the number of
-    /// rows afterwards.
+    /// Moves all rows of the source by whole chunks, if that is possible: the target has no rows, neither
+    /// archetype has enabled bits or row versions, and only zero-sized components are added or removed.
+    /// Calls `prepare` with the number of rows before that. Returns the number of rows afterwards.
     ///
     /// # Panics
     /// Panics if rows have moved already.
