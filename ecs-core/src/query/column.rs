@@ -166,7 +166,8 @@ impl<'a> RangeToken<'a> {
     /// Returns a token for each of the rows.
     #[inline]
     pub(crate) fn into_rows(self) -> impl Iterator<Item = RowToken<'a>> {
-        // SAFETY: the creator of this token vouched for each row (`new`, I-10), and each comes up once (I-11).
+        // SAFETY: the creator of this token vouched for each row (`new`, I-10), and each comes up once
+        // (I-11).
         self.rows.map(|row| unsafe { RowToken::new(row) })
     }
 }

@@ -1,4 +1,4 @@
-//! Queries with the right to be asked: they hand out each chunk once, and each row once.
+//! Queries that hold the right to their components: they hand out each chunk once, and each row once.
 #![expect(unsafe_code, reason = "hands out each chunk of a query and each row of a chunk once")]
 
 mod parallel;
@@ -24,7 +24,7 @@ use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
 use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
 
-/// What every query of a world needs to know.
+/// The parts of a world that every query needs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Source<'w> {
     pub(crate) archetypes: &'w [Archetype],
@@ -34,29 +34,29 @@ pub(crate) struct Source<'w> {
 }
 
 impl<'w> Source<'w> {
-    /// One chunk of an archetype.
+    /// Returns one chunk of an archetype.
     #[inline]
     fn chunk(&self, archetype: ArchetypeId, chunk: usize) -> ChunkRef<'w> {
         let chunks = &self.archetypes[archetype.index()].chunks;
         ChunkRef { chunks, chunk, window: self.window }
     }
 
-    /// Where this entity is, if it is alive.
+    /// Returns the location of this entity, if it is alive.
     #[inline]
     pub(crate) fn locate(&self, entity: Entity) -> Option<Location> {
         self.entities.locate(entity, self.directory)
     }
 }
 
-/// What every query of a world needs to know, with the right to what one access names (I-10).
+/// The parts of a world that every query needs, with the right to what one access names (I-10).
 pub(crate) struct SourceRight<'w> {
     source: Source<'w>,
-    /// `None` if it is the right to everything.
+    /// `None` for the right to everything.
     access: Option<&'w Access>,
 }
 
 impl<'w> SourceRight<'w> {
-    /// The right to everything, since the archetypes are borrowed exclusively.
+    /// Returns the right to everything, since the archetypes are borrowed exclusively.
     #[inline]
     pub(crate) fn exclusive(
         archetypes: &'w mut Archetypes,
@@ -68,10 +68,10 @@ impl<'w> SourceRight<'w> {
         Self { source: Source { archetypes, entities, directory, window }, access: None }
     }
 
-    /// Sees to it that this is the right to an access, and returns the source.
+    /// Checks that this is the right to `access`, and returns the source.
     ///
     /// # Panics
-    /// Panics if it is the right to another.
+    /// Panics if it is the right to another access.
     #[inline]
     pub(super) fn to(&self, access: &Access) -> Source<'w> {
         let is_to_it = self.access.is_none_or(|mine| core::ptr::eq(mine, access));
@@ -79,45 +79,46 @@ impl<'w> SourceRight<'w> {
         self.source
     }
 
-    /// Without the right.
+    /// Returns the source without the right.
     #[inline]
     pub(crate) fn source(&self) -> Source<'w> {
         self.source
     }
 
-    /// The same for a shorter time.
+    /// Returns the same right for a shorter time.
     pub(crate) fn reborrow(&mut self) -> SourceRight<'_> {
         SourceRight { source: self.source, access: self.access }
     }
 
-    /// The same, asking what is new since this version.
+    /// Returns the same right, for a query that asks what is new since this version.
     pub(crate) fn since(mut self, version: u64) -> Self {
         self.source.window.since = version;
         self
     }
 
-    /// All entities that a query finds, by its plan, which was just extended.
+    /// Returns all entities that match a query, by its plan, which was just extended.
     #[inline(always)]
     pub(crate) fn query<Q: QueryData, F: QueryFilter>(
         self,
         plan: &'w QueryPlanOf<Q, F>,
     ) -> Query<'w, Q, F> {
         let source = self.to(&plan.access);
-        // The plan is of the world of the source, which is borrowed: no chunk comes, goes or moves (I-23).
+        // The plan belongs to the world of the source. While that is borrowed, no chunk comes, goes or
+        // moves (I-23).
         let first_chunks = plan.first_chunks(source.directory);
-        // SAFETY: this is the right to the access of the plan that the matches are of (I-10), which lists
-        // what there is (I-8), and is consumed.
+        // SAFETY: this is the right to the access of the plan that the matches come from (I-10). The plan
+        // lists what matches (I-8), and the right is consumed.
         let query = unsafe { Query::new(source, &plan.matches) };
         Query { first_chunks, ..query }
     }
 
-    /// The chunks of the archetypes, for an access.
+    /// Returns a walk over the chunks of the archetypes, for an access.
     pub(crate) fn walk(self, access: &Access) -> ChunkWalk<'w> {
         ChunkWalk { source: self.to(access), next: (0, 0) }
     }
 }
 
-/// A right with the guard that it comes from (I-10).
+/// A right together with the guard that it comes from (I-10).
 pub(crate) struct BorrowedRight<'w> {
     right: SourceRight<'w>,
     guard: BorrowGuard<'w>,
@@ -136,30 +137,32 @@ impl<'w> BorrowedRight<'w> {
         Self { right: SourceRight { source, access: Some(access) }, guard }
     }
 
-    /// The right, for as long as this is borrowed: nothing that it hands out outlives the guard.
+    /// Returns the right for as long as this is borrowed, so nothing that it hands out outlives the
+    /// guard.
     pub(crate) fn lend(&mut self) -> SourceRight<'_> {
         self.right.reborrow()
     }
 
-    /// The right, and the guard, which the caller keeps for as long as there is anything of the right.
+    /// Returns the right and the guard. The caller keeps the guard for as long as anything of the right
+    /// exists.
     #[inline(always)]
     pub(super) fn into_parts(self) -> (SourceRight<'w>, BorrowGuard<'w>) {
         (self.right, self.guard)
     }
 }
 
-/// Chunks that are opened in their order, with the right to their rows (I-10).
+/// A walk that opens chunks in order, with the right to their rows (I-10).
 pub(crate) struct ChunkWalk<'w> {
     source: Source<'w>,
-    /// The first chunk that may be opened yet.
+    /// The first chunk that may still be opened.
     next: (usize, usize),
 }
 
 impl<'w> ChunkWalk<'w> {
-    /// A chunk of an archetype, and the right to what was asked for in all of its rows.
+    /// Opens a chunk of an archetype, and returns it with a token for all of its rows.
     ///
     /// # Panics
-    /// Panics if this chunk, or one behind it, was opened before.
+    /// Panics if this chunk, or a later one, was opened before.
     pub(crate) fn open(
         &mut self,
         archetype: usize,
@@ -169,17 +172,17 @@ impl<'w> ChunkWalk<'w> {
         self.next = (archetype, chunk + 1);
         let Source { archetypes, window, .. } = self.source;
         let chunk = ChunkRef { chunks: &archetypes[archetype].chunks, chunk, window };
-        // SAFETY: these are its rows, to which this has the right (I-10), and the chunk is opened once
-        // (I-11).
+        // SAFETY: these are the chunk's rows, to which this walk has the right (I-10), and the chunk is
+        // opened once (I-11).
         let rows = unsafe { RangeToken::new(0..chunk.len()) };
         (chunk, rows)
     }
 }
 
-/// A query of a world, ready to be walked: by row, by chunk, or entity by entity.
+/// A query of a world, ready to use: by row, by chunk, or entity by entity.
 ///
-/// Rows come archetype by archetype in order of first use, chunk by chunk, in row order. The
-/// order depends on the operations that made the world and on nothing else.
+/// Rows come archetype by archetype in the order of their first use, then chunk by chunk, in row order.
+/// The order depends only on the operations that made the world.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -204,7 +207,7 @@ impl<'w> ChunkWalk<'w> {
 pub struct Query<'w, Q: QueryData, F: QueryFilter = ()> {
     source: Source<'w>,
     matches: Cow<'w, [MatchOf<Q, F>]>,
-    /// Those of all matches that have a chunk, or none (I-23).
+    /// The first chunks of all matches that have one, or an empty slice if they are unknown (I-23).
     first_chunks: &'w [FirstChunkOf<Q>],
     /// A query with [`Claimant`](crate::Claimant)s stays on its thread.
     marker: PhantomData<Q::Parts>,
@@ -214,14 +217,14 @@ debug_fields!([Q: QueryData, F: QueryFilter] Query<'_, Q, F>:; archetypes = |it|
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Safety
-    /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10),
-    /// and gives it away with the query; `matches` are those of this query in them, each once (I-8).
+    /// The caller has the right that the query needs to all of these archetypes for `'w` (I-10), and
+    /// gives it to the query. `matches` are those of this query in them, each once (I-8).
     unsafe fn new(source: Source<'w>, matches: impl Into<Cow<'w, [MatchOf<Q, F>]>>) -> Self {
         Self { source, matches: matches.into(), first_chunks: &[], marker: PhantomData }
     }
 
-    /// All entities that a query finds which only reads. A cell, which borrows the world exclusively, lends
-    /// the list of its archetypes, and never the archetypes themselves.
+    /// Returns all entities that match a query that only reads. A cell borrows the world exclusively and
+    /// lends the list of its archetypes, but never `Archetypes` itself.
     pub(crate) fn shared(
         archetypes: &'w Archetypes,
         entities: &'w Entities,
@@ -234,29 +237,29 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     {
         let archetypes = archetypes.list();
         let matches = matches_once::<Q, F>(registry, archetypes);
-        // SAFETY: `Q` only reads, and the archetypes are borrowed shared (I-10); the matches were just
-        // worked out (I-8).
+        // SAFETY: `Q` only reads, and the archetypes are borrowed shared (I-10). The matches were just
+        // computed (I-8).
         unsafe { Self::new(Source { archetypes, entities, directory, window }, matches) }
     }
 
-    /// What the query goes by.
+    /// Returns the change window of the query.
     pub(super) const fn window(&self) -> ChangeWindow {
         self.source.window
     }
 
-    /// The same query, going by something else.
+    /// Returns the same query with another change window.
     pub(super) fn at(mut self, window: ChangeWindow) -> Self {
         self.source.window = window;
         self
     }
 
-    /// The same query for a shorter time; this one can be asked again afterwards.
+    /// Returns the same query for a shorter time. This one can be used again afterwards.
     pub fn reborrow(&mut self) -> Query<'_, Q, F> {
         let Self { source, ref matches, first_chunks, marker } = *self;
         Query { source, matches: Cow::Borrowed(matches), first_chunks, marker }
     }
 
-    /// The same query, for a caller that only reads: it can be asked many times at once.
+    /// Returns the same query for a caller that only reads. Any number of these can be in use at once.
     pub fn as_readonly(&self) -> Query<'_, Q, F>
     where
         Q: ReadOnly,
@@ -265,50 +268,51 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         Query { source, matches: Cow::Borrowed(matches), first_chunks, marker }
     }
 
-    /// Calls `f` with every row. The fastest way row by row: the loop runs chunk by chunk.
+    /// Calls `f` with every row. This is the fastest way to go row by row, since the loop runs chunk by
+    /// chunk.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
         self.visit(&mut f, |fetch, rows, len, f| {
-            // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
-            // consumed, and `visit` gives each chunk once (I-11).
+            // SAFETY: these are rows of the chunk that was fetched. The query holds the right (I-10) and
+            // is consumed, and `visit` gives each chunk once (I-11).
             unsafe { each_row::<Q>(fetch, rows, 0..len, f) };
         });
     }
 
-    /// Calls `f` with the slices of every run of rows: whole chunks where nothing in them is
-    /// disabled, else each run of enabled rows.
+    /// Calls `f` with the slices of every run of rows: the whole chunk if no row of it is excluded,
+    /// otherwise each run of rows that match.
     ///
-    /// With [`bytemuck::cast_slice`] a slice of `Pod` components is one of the numbers that they consist of, which lets
-    /// the compiler use the whole width of a vector.
+    /// With [`bytemuck::cast_slice`] a slice of `Pod` components becomes a slice of the numbers that they
+    /// consist of, so the compiler can use the whole width of a vector.
     #[inline]
     pub fn for_each_chunk(self, mut f: impl FnMut(Q::Columns<'w>))
     where
         Q: ColumnData,
     {
         self.visit(&mut f, |fetch, rows, len, f| {
-            // SAFETY: rows of the chunk that was fetched; the query holds the right (I-10) and is
-            // consumed, and `visit` gives each chunk once (I-11).
+            // SAFETY: these are rows of the chunk that was fetched. The query holds the right (I-10) and
+            // is consumed, and `visit` gives each chunk once (I-11).
             unsafe { each_run::<Q>(fetch, rows, 0..len, f) };
         });
     }
 
     /// Calls `each` with each chunk and the rows of it that match, each once.
     ///
-    /// The visitor goes to it alone, and not to what steps from chunk to chunk, which is not
-    /// inlined: what it adds up can stay in a register.
+    /// Only `each` gets the visitor, not the code that steps from chunk to chunk, which is not inlined.
+    /// So a sum that the visitor computes can stay in a register.
     #[inline]
     fn visit<V>(&self, visitor: &mut V, each: impl Fn(&FetchOf<'w, Q>, &Rows, usize, &mut V)) {
         let Source { archetypes, window, .. } = self.source;
-        // All rows of every chunk come, whatever is in them.
+        // All rows of every chunk match, whatever their bits and versions are.
         let is_dense = !TermsOf::<Q, F>::NARROWS && window.slice.is_none();
-        // SAFETY: it is shown to the first chunks alone, which are of these archetypes, and none of their chunks
-        // has come, gone or moved since they were found (`SourceRight::query`, I-23).
+        // SAFETY: the token is passed only to the first chunks, which belong to these archetypes. None of
+        // their chunks has come, gone or moved since they were found (`SourceRight::query`, I-23).
         let token = unsafe { AddressToken::new(archetypes) };
         let mut first_chunks = self.first_chunks.iter();
         let mut matches = if first_chunks.len() > 0 { [].iter() } else { self.matches.iter() };
         loop {
-            // Where archetypes are many they are small, and what counts is how little is done for
-            // each: a loop of its own for those of one chunk.
+            // If archetypes are many, they are small, and the cost of each step counts. So archetypes
+            // with one chunk have a loop of their own.
             let (found, chunks) = 'next: {
                 for first in first_chunks.by_ref() {
                     let chunks = &archetypes[first.archetype.index()].chunks;
@@ -351,8 +355,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         OpenedChunks { query: self, next_match: 0, next_chunk: 0, ordinal: 0 }
     }
 
-    /// All chunks of the query's archetypes, by the places of their matches, and how many rows they
-    /// have; in the order of their ordinals.
+    /// Returns all chunks of the query's archetypes, in the order of their ordinals: the index of the
+    /// match, and the index of the chunk in the archetype.
     fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
         self.matches.iter().enumerate().flat_map(|(found, place)| {
             let chunks = &self.source.archetypes[place.archetype.index()].chunks;
@@ -360,13 +364,13 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         })
     }
 
-    /// One of these, and its match.
+    /// Returns one of these chunks, with its match.
     fn place(&self, (found, chunk): (usize, usize)) -> (&MatchOf<Q, F>, ChunkRef<'w>) {
         let found = &self.matches[found];
         (found, self.source.chunk(found.archetype, chunk))
     }
 
-    /// How many rows of each chunk match.
+    /// Returns the number of matching rows of each chunk.
     pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
         self.places().map(|place| {
             let (found, chunk) = self.place(place);
@@ -374,13 +378,13 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         })
     }
 
-    /// Whether this entity matches.
+    /// Returns whether this entity matches.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.find(entity).is_ok()
     }
 
-    /// Where the row of an entity is, if it matches: the place of its match, and its address.
+    /// Returns the row of an entity, if it matches: the index of its match, and its address.
     #[inline]
     fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
         let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
@@ -389,7 +393,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             .binary_search_by_key(&location.archetype, |found| found.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
-        // What is asked about one entity is not narrowed to the slice.
+        // A question about one entity is not restricted to the slice.
         chunk.window.slice = None;
         if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row) {
             Ok((found, location.address))
@@ -399,31 +403,31 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     }
 
     /// # Safety
-    /// The place was found by this query, which gives its right to this row away (I-10); no other
-    /// item of the row is used meanwhile, unless Q only reads (I-11).
+    /// This query found the place, and gives its right to this row away (I-10). No other item of the row
+    /// is used meanwhile, unless Q only reads (I-11).
     #[inline]
     unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
         let (found, chunk) = self.place((found, address.chunk));
         let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
-        // SAFETY: the place is a row of the chunk that was just opened (I-1); the rest is the
-        // caller's word.
+        // SAFETY: the place is a row of the chunk that was just opened (I-1). The caller guarantees the
+        // rest.
         let right = unsafe { RowToken::new(address.row) };
         item::<Q>(&fetch, right)
     }
 
-    /// What one entity gives, for as long as the world is borrowed.
+    /// Returns the item of one entity, for as long as the world is borrowed.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.
     #[inline]
     pub fn into_get(self, entity: Entity) -> Result<Q::Item<'w>, QueryEntityError> {
         let place = self.find(entity)?;
-        // SAFETY: just found; the query holds the right (I-10) and is consumed, so there is no
-        // other item (I-11).
+        // SAFETY: the place was just found. The query holds the right (I-10) and is consumed, so there is
+        // no other item (I-11).
         Ok(unsafe { self.item(place) })
     }
 
-    /// What several entities give, all at once.
+    /// Returns the items of several entities at once.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -439,21 +443,22 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if one of them is not in the world, does not match the query, or comes
-    /// twice. Nothing counts as written then.
+    /// Returns an error if one of them is not in the world, does not match the query, or is repeated.
+    /// Then nothing counts as written.
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
     ) -> Result<[Q::Item<'_>; N], QueryEntityError> {
         let query = self.reborrow();
         let places = find_each(entities, |entity| query.find(entity))?;
-        // SAFETY: just found, of different entities, which are in different rows (I-1, I-15); the
-        // query holds the right and is borrowed exclusively for as long as the items are used.
+        // SAFETY: the places were just found. They belong to different entities, which are in different
+        // rows (I-1, I-15). The query holds the right, and is borrowed exclusively for as long as the
+        // items are used.
         Ok(places.map(|place| unsafe { query.item(place) }))
     }
 }
 
-/// Calls `find` with each of some entities. Two of them are never the same.
+/// Calls `find` with each of these entities, and returns an error if one of them is repeated.
 pub(super) fn find_each<const N: usize, P: Copy>(
     entities: [Entity; N],
     mut find: impl FnMut(Entity) -> Result<P, QueryEntityError>,
@@ -471,8 +476,8 @@ pub(super) fn find_each<const N: usize, P: Copy>(
 /// Calls `f` with some rows within a part of a chunk.
 ///
 /// # Safety
-/// The chunk was fetched, the part has only rows of it, `rows` are at most those, and the caller has the
-/// right to them (I-10) and gives it away (I-11).
+/// The chunk was fetched, and the part contains only rows of it. `rows` contains no others. The caller
+/// has the right to them (I-10) and gives it away (I-11).
 #[inline]
 unsafe fn each_row<'w, Q: QueryData>(
     fetch: &FetchOf<'w, Q>,
@@ -483,13 +488,13 @@ unsafe fn each_row<'w, Q: QueryData>(
     match rows {
         Rows::None => {}
         Rows::All => {
-            // SAFETY: the rows are the chunk's (I-2), each comes up once (I-11), and the caller has
+            // SAFETY: these are rows of the chunk (I-2), each comes up once (I-11), and the caller has
             // given the right to them away (I-10).
             let right = unsafe { RangeToken::new(within) };
             Q::Parts::visit::<Q>(fetch, right, f);
         }
         Rows::Some(mask) => mask.for_each(|row| {
-            // SAFETY: as above; a mask has no row twice (I-11).
+            // SAFETY: as above; a mask contains no row twice (I-11).
             let right = unsafe { RowToken::new(row) };
             f(item::<Q>(fetch, right));
         }),
@@ -499,7 +504,7 @@ unsafe fn each_row<'w, Q: QueryData>(
 /// Calls `f` with the slices of each run of some rows.
 ///
 /// # Safety
-/// As for [`each_row`].
+/// The requirements of [`each_row`].
 #[inline]
 unsafe fn each_run<'w, Q: ColumnData>(
     fetch: &FetchOf<'w, Q>,
@@ -510,14 +515,14 @@ unsafe fn each_run<'w, Q: ColumnData>(
     let mut from = within.start;
     while let Some(run) = rows.next_run(from, within.end) {
         from = run.end;
-        // SAFETY: the run is of the chunk's rows (I-2), the runs do not overlap (I-11), and the
+        // SAFETY: the run consists of rows of the chunk (I-2), the runs do not overlap (I-11), and the
         // caller has given the right to them away (I-10).
         let right = unsafe { RangeToken::new(run) };
         f(Q::columns(fetch, right));
     }
 }
 
-/// The rows of a chunk that match, as the bits are now.
+/// Returns the rows of a chunk that match, by the current bits and versions.
 #[inline]
 pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
     found: &MatchOf<Q, F>,
@@ -528,7 +533,7 @@ pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
     rows
 }
 
-/// [`rows`] in place, for they take a quarter of a kilobyte.
+/// Computes [`rows`] in place, since they take a quarter of a kilobyte.
 #[inline]
 fn find_rows<Q: QueryData, F: QueryFilter>(
     found: &MatchOf<Q, F>,
@@ -542,7 +547,7 @@ fn find_rows<Q: QueryData, F: QueryFilter>(
     }
 }
 
-/// Narrows to the rows whose entities are in a slice. Apart, because it is seldom asked for.
+/// Narrows to the rows whose entities are in a slice. A separate function, because slices are rare.
 #[inline(never)]
 fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
     rows.keep_words(entities.len(), |word| {
@@ -550,8 +555,9 @@ fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
     });
 }
 
-/// The next chunk of an archetype with rows to visit, from `next` on, and these rows.
-// Apart: a loop over rows has none of this in its way.
+/// Returns the next chunk of an archetype, from `next` on, that has rows to visit, and writes these to
+/// `rows`.
+// A separate function, which keeps this code out of loops over rows.
 #[inline(never)]
 fn next_chunk<Q: QueryData, F: QueryFilter>(
     chunks: &Chunks,
@@ -573,8 +579,8 @@ fn next_chunk<Q: QueryData, F: QueryFilter>(
 
 /// The rows of one chunk that a query visits.
 ///
-/// It holds the right to its rows (I-10): all those `within` a part of the chunk that was fetched, or those
-/// of a mask of them. Each is handed out at most once (I-11).
+/// A chunk holds the right to its rows (I-10): all rows `within` a part of the chunk that was fetched, or
+/// those of a mask of them. It hands out each of them at most once (I-11).
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -600,20 +606,20 @@ pub struct Chunk<'w, Q: QueryData> {
 debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, within);
 
 impl<'w, Q: QueryData> Chunk<'w, Q> {
-    /// A chunk without rows.
+    /// Returns a chunk without rows.
     pub(super) fn nothing() -> Self {
         Self { fetch: FetchOf::<'w, Q>::default(), rows: Rows::None, within: 0..0, ordinal: 0 }
     }
 
-    /// The place of this chunk among all chunks of the query's archetypes, visited or not. It
-    /// depends on the contents of the world alone, which makes it the sort key for what is
-    /// recorded into a command buffer while visiting the chunk.
+    /// Returns the index of this chunk among all chunks of the query's archetypes, visited or not. It
+    /// depends only on the contents of the world, so it is the sort key for commands that are recorded
+    /// while the chunk is visited.
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
 
-    /// How many rows are visited.
+    /// Returns the number of rows that are visited.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.rows.count(self.within.len())
@@ -622,8 +628,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// Calls `f` with each row.
     #[inline]
     pub fn for_each(self, mut f: impl FnMut(Q::Item<'w>)) {
-        // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
-        // consumed here (I-11).
+        // SAFETY: the chunk holds the right to these rows of what was fetched (I-10), and is consumed
+        // here (I-11).
         unsafe { each_row::<Q>(&self.fetch, &self.rows, self.within, &mut f) };
     }
 
@@ -633,8 +639,8 @@ impl<'w, Q: QueryData> Chunk<'w, Q> {
     where
         Q: ColumnData,
     {
-        // SAFETY: the chunk, which holds the right to these rows of what was fetched (I-10), is
-        // consumed here (I-11).
+        // SAFETY: the chunk holds the right to these rows of what was fetched (I-10), and is consumed
+        // here (I-11).
         unsafe { each_run::<Q>(&self.fetch, &self.rows, self.within, &mut f) };
     }
 }
@@ -650,8 +656,8 @@ impl<'w, Q: QueryData> IntoIterator for Chunk<'w, Q> {
     }
 }
 
-/// The chunks of a query that have rows to visit: the place only ever goes up among matches that are
-/// each there once (I-8), so each is opened once (I-11), by the right of the query that this owns.
+/// The chunks of a query that have rows to visit. The position only increases, and the matches are listed
+/// once each (I-8). So each chunk is opened once (I-11), with the right of the query that this owns.
 pub(super) struct OpenedChunks<'w, Q: QueryData, F: QueryFilter> {
     query: Query<'w, Q, F>,
     next_match: usize,
@@ -660,8 +666,8 @@ pub(super) struct OpenedChunks<'w, Q: QueryData, F: QueryFilter> {
 }
 
 impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
-    // Its own loop, though `next_chunk` is much like it: by way of that, inlined or apart, the rows of
-    // 4,096 archetypes of one entity took 8 or 39 % longer one by one.
+    // This loop is much like `next_chunk`, but calling that, inlined or not, made a loop over the rows of
+    // 4,096 archetypes of one entity take 8 or 39 % longer.
     #[inline]
     pub(super) fn next(&mut self) -> Option<Chunk<'w, Q>> {
         loop {
@@ -685,14 +691,14 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
     }
 }
 
-/// The rows of one chunk, one by one.
+/// An iterator over the rows of one chunk.
 pub struct ChunkIter<'w, Q: QueryData> {
     chunk: Chunk<'w, Q>,
-    /// The rows that are still to come, where all do.
+    /// The remaining rows, if all rows of the part are visited.
     row: usize,
     end: usize,
-    /// The next word of the mask, where there is one, and the rows of the word before it that are still
-    /// to come. Bit by bit, as in `RowMask::for_each`.
+    /// If there is a mask: the index of its next word, and the remaining rows of the word before it. The
+    /// iterator goes bit by bit, as `RowMask::for_each` does.
     word: usize,
     bits: u64,
 }
@@ -700,7 +706,7 @@ pub struct ChunkIter<'w, Q: QueryData> {
 debug_fields!([Q: QueryData] ChunkIter<'_, Q>: chunk, row);
 
 impl<Q: QueryData> ChunkIter<'_, Q> {
-    /// How many rows are still to come.
+    /// Returns the number of remaining rows.
     pub(crate) fn remaining(&self) -> usize {
         let Rows::Some(mask) = &self.chunk.rows else { return self.end - self.row };
         let words = mask.words()[self.word..].iter().chain([&self.bits]);
@@ -731,8 +737,8 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         } else {
             self.next_of_mask()?
         };
-        // SAFETY: `row` is one of the part of the chunk or of the mask, which this iterator owns together
-        // with the right to them (I-10); it only ever goes up, so each row comes up once (I-11).
+        // SAFETY: `row` is in the part of the chunk or in the mask. This iterator owns it together with
+        // the right to its rows (I-10). The index only increases, so each row comes up once (I-11).
         let right = unsafe { RowToken::new(row) };
         Some(item::<Q>(&self.chunk.fetch, right))
     }
@@ -751,7 +757,7 @@ mod tests {
     #[derive(crate::Component)]
     struct A;
 
-    /// A right to one access. The tests look at no row.
+    /// Returns a right to one access. The tests access no row.
     fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
         SourceRight { source: world.source_at(world.window()), access: Some(access) }
     }

@@ -1,4 +1,4 @@
-//! Walking a query, and asking it about all of its rows or about some entities.
+//! Iteration over queries, and questions about all rows or some entities.
 
 use core::ops::Deref;
 
@@ -12,11 +12,11 @@ use crate::error::{QueryEntityError, QuerySingleError};
 use crate::storage::{ChangeWindow, Slice};
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
-    /// The same query, asking what has changed or come after this version of the world.
+    /// Returns the same query, asking what was changed or added after this version of the world.
     ///
-    /// What [`Changed`](crate::Changed), [`Added`](crate::Added), [`Ref`](crate::Ref) and
-    /// [`Mut`](crate::Mut) go by. A query that is asked of the world itself asks for everything that
-    /// was ever changed; one by a plan, for what has changed since the plan was last asked.
+    /// [`Changed`](crate::Changed), [`Added`](crate::Added), [`Ref`](crate::Ref) and [`Mut`](crate::Mut)
+    /// compare with this version. Without it, a query of the world itself asks for all changes ever made,
+    /// and a query by a plan for those since the plan was last used.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -35,12 +35,11 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.at(window)
     }
 
-    /// The same query about a part of the entities: those whose index leaves the remainder `which`
-    /// when it is divided by `count`.
+    /// Returns the same query for a part of the entities: those whose index modulo `count` is `which`.
     ///
-    /// To spread work over several ticks: each entity is in exactly one of the `count` slices, and
-    /// stays in it. Rows that are not in the slice are passed over as disabled ones are. What is
-    /// asked about one entity ([`get`](Self::get) and the like) is not narrowed.
+    /// This spreads work over several ticks: each entity is in exactly one of the `count` parts, and
+    /// stays in it. Rows that are not in the part are skipped as disabled ones are. Questions about one
+    /// entity ([`get`](Self::get) and the like) are not restricted.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -63,7 +62,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.at(window)
     }
 
-    /// The rows, one by one, of a query that only reads.
+    /// Iterates over the rows of a query that only reads.
     pub fn iter(&self) -> RowIter<'_, Q, F>
     where
         Q: ReadOnly,
@@ -71,28 +70,28 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.as_readonly().into_iter()
     }
 
-    /// How many rows match.
+    /// Returns the number of matching rows.
     #[must_use]
     pub fn count(&self) -> usize {
         self.counts().sum()
     }
 
-    /// Whether no row matches.
+    /// Returns whether no row matches.
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.counts().all(|count| count == 0)
     }
 
-    /// The first row, in the order of the query.
+    /// Returns the first row, in the order of the query.
     #[must_use]
     pub fn first(self) -> Option<Q::Item<'w>> {
         self.into_iter().next()
     }
 
-    /// The one row that matches.
+    /// Returns the only row that matches.
     ///
     /// # Errors
-    /// Returns an error if there is none, or more than one.
+    /// Returns an error if no row matches, or more than one does.
     pub fn single(self) -> Result<Q::Item<'w>, QuerySingleError> {
         let mut count = 0;
         for more in self.counts() {
@@ -104,12 +103,12 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.first().ok_or(QuerySingleError::NoRow)
     }
 
-    /// The rows, one by one, each turned into something else. Short for `into_iter().map(f)`.
+    /// Iterates over the rows, each converted by `f`. Short for `into_iter().map(f)`.
     pub fn map<T>(self, f: impl FnMut(Q::Item<'w>) -> T) -> impl Iterator<Item = T> {
         self.into_iter().map(f)
     }
 
-    /// What one entity gives.
+    /// Returns the item of one entity.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.
@@ -118,8 +117,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         self.reborrow().into_get(entity)
     }
 
-    /// What each of these entities gives, of a query that only reads. Those that do not match are
-    /// passed over, those that come twice are given twice.
+    /// Iterates over the items of these entities, for a query that only reads. Entities that do not match
+    /// are skipped, and repeated ones are returned repeatedly.
     pub fn iter_many<'a>(
         &'a self,
         entities: impl IntoIterator<Item = Entity> + 'a,
@@ -158,7 +157,7 @@ impl<'a, Q: ReadOnly, F: QueryFilter> IntoIterator for &'a Query<'_, Q, F> {
     }
 }
 
-/// The rows of a query, one by one.
+/// An iterator over the rows of a query.
 pub struct RowIter<'w, Q: QueryData, F: QueryFilter = ()> {
     chunks: OpenedChunks<'w, Q, F>,
     rows: ChunkIter<'w, Q>,
@@ -179,7 +178,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
         }
     }
 
-    /// The internal loop, which `for_each`, `sum`, `count` and others come down to.
+    /// The internal loop, which `for_each`, `sum`, `count` and others use.
     fn fold<B, G: FnMut(B, Q::Item<'w>) -> B>(mut self, init: B, mut f: G) -> B {
         let mut folded = Some(init);
         let mut step = |item| folded = folded.take().map(|before| f(before, item));
@@ -191,8 +190,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Iterator for RowIter<'w, Q, F> {
     }
 }
 
-/// A query through a [`WorldCell`](crate::WorldCell): it holds the right to its components while
-/// it lives, and lends it to one query at a time.
+/// A query through a [`WorldCell`](crate::WorldCell). It holds the right to its components while it
+/// lives, and lends it to one query at a time, or to any number of queries that only read.
 pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
     query: Query<'w, Q, F>,
     _guard: BorrowGuard<'w>,
@@ -201,27 +200,28 @@ pub struct BorrowedQuery<'w, Q: QueryData, F: QueryFilter = ()> {
 debug_fields!([Q: QueryData, F: QueryFilter] BorrowedQuery<'_, Q, F>: query);
 
 impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
-    /// A query whose right is the guard (I-10). It is asked only while this is borrowed, so nothing
-    /// that it hands out outlives the guard.
+    /// Creates a query whose right is that of the guard (I-10). It is used only while this is borrowed,
+    /// so nothing that it hands out outlives the guard.
     #[inline(always)]
     pub(crate) fn new(right: BorrowedRight<'w>, plan: &'w QueryPlanOf<Q, F>) -> Self {
         let (right, guard) = right.into_parts();
         Self { query: right.query(plan), _guard: guard }
     }
 
-    /// The version that the plan was asked at before: what was stamped after it is new.
+    /// Returns the version since which the query asks: that of the previous use of its plan, unless
+    /// [`since`](Self::since) has set another. What was stamped after it is new.
     #[must_use]
     pub const fn last_run(&self) -> u64 {
         self.query.window().since
     }
 
-    /// The same, asking what is new since this version, see [`Query::since`].
+    /// Returns the same query, asking what is new since this version: see [`Query::since`].
     #[must_use]
     pub fn since(self, version: u64) -> Self {
         Self { query: self.query.since(version), ..self }
     }
 
-    /// The same about a part of the entities, see [`Query::shard`].
+    /// Returns the same query for a part of the entities: see [`Query::shard`].
     ///
     /// # Panics
     /// Panics if `which` is not below `count`.
@@ -230,15 +230,15 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
         Self { query: self.query.shard(count, which), ..self }
     }
 
-    /// The query itself, for as long as this is borrowed.
+    /// Returns the query itself, for as long as this is borrowed.
     ///
-    /// What it hands out does not outlive that: the guard must stay.
+    /// What it hands out does not live longer, because the guard must outlive it.
     pub fn query(&mut self) -> Query<'_, Q, F> {
         self.query.reborrow()
     }
 }
 
-/// What can be asked of the query while others ask as well.
+/// Gives access to what several callers can ask of the query at the same time.
 impl<'w, Q: QueryData, F: QueryFilter> Deref for BorrowedQuery<'w, Q, F> {
     type Target = Query<'w, Q, F>;
 

@@ -1,20 +1,20 @@
-//! The three protocols of this crate that threads come to an agreement through, under loom: borrow
-//! words, words of claims, and the bits of chunks that were taken.
+//! Loom models of the three protocols by which threads coordinate in this crate: borrow words, the words
+//! of claims, and the bits of chunks that were taken.
 //!
 //! ```text
 //! RUSTFLAGS="--cfg loom" LOOM_MAX_PREEMPTIONS=3 \
 //!     cargo test -p formic-ecs --release --lib loom_models -- --nocapture
 //! ```
 //!
-//! Every model prints how many schedules it saw and demands more than one, since a model that loom
-//! cannot see into passes as well. The twins in [`must_fail`] weaken one ordering each, or take one
-//! step apart, and must be caught. Where a chunk is taken no ordering carries meaning: nothing is
-//! handed from one taker to the next.
+//! Every model prints the number of schedules that it explored and requires more than one, since a model
+//! that loom cannot see into passes as well. The models in [`must_fail`] each have one ordering too weak
+//! or one step wrong, and must fail. When a chunk is taken, no ordering matters: nothing is handed from
+//! one taker to the next.
 //!
-//! Not seen by loom: that nothing comes between a swap and the store it has read (so no model
-//! asks whether a flag is free in the end: a refused swap may seem to overwrite the store that
-//! freed it); more than three threads; a load that returns a value stored later in the program
-//! (load buffering); enabled bits, which are relaxed and publish nothing.
+//! Loom does not see: that nothing comes between a swap and the store that it has read (so no model asks
+//! whether a flag is free in the end: a refused swap may seem to overwrite the store that freed it); more
+//! than three threads; a load that returns a value stored later in the program (load buffering); enabled
+//! bits, which are relaxed and publish nothing.
 
 use std::io::Write;
 use std::sync::atomic::{AtomicUsize, Ordering as StdOrdering};
@@ -28,9 +28,9 @@ use super::claims::ClaimWords;
 use super::cursor::Taken;
 use crate::sync::ProtocolU64;
 
-/// Runs a model, and prints and checks how many schedules there were.
+/// Runs a model, and prints and checks the number of its schedules.
 fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
-    // The standard library's counter: loom must not see it.
+    // The counter of the standard library, which loom must not see.
     let schedules = std::sync::Arc::new(AtomicUsize::new(0));
     let counter = std::sync::Arc::clone(&schedules);
     loom::model(move || {
@@ -38,18 +38,18 @@ fn explore(name: &str, model: impl Fn() + Sync + Send + 'static) {
         model();
     });
     let schedules = schedules.load(StdOrdering::Relaxed);
-    // Not `println`, whose output the test harness keeps to itself.
+    // Not `println`, whose output the test harness captures.
     let line = std::format!("loom: {name}: {schedules} schedules\n");
     std::io::stderr().write_all(line.as_bytes()).expect("stderr is open");
     assert!(schedules > 1, "loom saw one schedule only: it cannot see into the model");
 }
 
-/// What a word, or a flag, guards: loom reports a thread that looks while another writes.
+/// Data that a word or a flag guards. Loom reports a thread that reads it while another writes.
 struct Guarded<P> {
     protocol: P,
-    /// What the right is to: loom checks who comes near it, and when.
+    /// The data that the right is for. Loom checks which thread accesses it, and when.
     cell: UnsafeCell<()>,
-    /// Writes, in an atomic that loom does not see.
+    /// The number of writes, in an atomic that loom does not see.
     value: AtomicUsize,
 }
 
@@ -59,14 +59,14 @@ impl<P> Guarded<P> {
     }
 
     fn read(&self) -> usize {
-        // Loom checks that no thread writes meanwhile: that the protocol gives the right which I-10
-        // and I-12 speak of is what is to be shown.
+        // Loom checks that no thread writes meanwhile. The model is to show that the protocol gives the
+        // right that I-10 and I-12 require.
         self.cell.with(|_| self.value.load(StdOrdering::Relaxed))
     }
 
     fn write(&self) {
-        // Loom checks that no other thread is here: that the protocol gives the right which I-10 and
-        // I-12 speak of is what is to be shown.
+        // Loom checks that no other thread is here. The model is to show that the protocol gives the
+        // right that I-10 and I-12 require.
         self.cell.with_mut(|_| {
             let value = self.value.load(StdOrdering::Relaxed);
             self.value.store(value + 1, StdOrdering::Relaxed);
@@ -78,7 +78,7 @@ fn word() -> Arc<Guarded<ProtocolU64>> {
     Guarded::new(ProtocolU64::new(0))
 }
 
-/// Writes if it may; gives how many writes that was.
+/// Writes if it may, and returns the number of writes.
 fn try_write(guarded: &Guarded<ProtocolU64>) -> usize {
     if !take_write(&guarded.protocol) {
         return 0;
@@ -103,7 +103,7 @@ fn words() -> Arc<Guarded<ClaimWords>> {
     Guarded::new(words)
 }
 
-/// Claims slot 5 for a row and writes, if it may.
+/// Claims slot 5 for a row and writes, if it may. Returns the number of writes.
 fn try_claim(guarded: &Guarded<ClaimWords>, row: u32, earlier: u32) -> usize {
     let Ok(mine) = guarded.protocol.take(5, row, earlier) else { return 0 };
     guarded.write();
@@ -171,7 +171,7 @@ fn of_two_rows_that_claim_one_entity_one_gets_it_each_time() {
     });
 }
 
-/// A row that two threads claim for: no claimant lets them, and words do not rely on it.
+/// Two threads claim for one row. Claimants prevent this, but the words do not rely on that.
 #[test]
 fn claims_of_one_row_on_two_threads_keep_each_other_out() {
     explore("claims of one row", || {
@@ -185,7 +185,8 @@ fn claims_of_one_row_on_two_threads_keep_each_other_out() {
     });
 }
 
-/// A loop that begins before the one before it has ended: no query lets it, and words do not rely on it.
+/// A loop begins before the previous one has ended. Queries prevent this, but the words do not rely on
+/// that.
 #[test]
 fn claims_of_two_loops_keep_each_other_out() {
     explore("claims of two loops", || {
@@ -199,10 +200,10 @@ fn claims_of_two_loops_keep_each_other_out() {
     });
 }
 
-/// Two chunks whose bits are in one word, and one whose bit is in the next.
+/// Two chunks whose bits are in one word, and one whose bit is in the next word.
 const CHUNKS: [usize; 3] = [0, 63, 64];
 
-/// Who has taken which chunk, and what lies in these three.
+/// The takers' protocol, and the contents of these three chunks.
 struct Chunks<P> {
     taken: P,
     values: [Arc<Guarded<()>>; 3],
@@ -213,7 +214,7 @@ impl<P> Chunks<P> {
         Arc::new(Self { taken, values: CHUNKS.map(|_| Guarded::new(())) })
     }
 
-    /// Asks for chunks in this order, and writes into those that it gets; which these were.
+    /// Asks for chunks in this order, and writes to those that it gets. Returns which these were.
     fn take_each(&self, take: fn(&P, usize) -> bool, order: [usize; 3]) -> [bool; 3] {
         order.map(|nth| {
             let is_mine = take(&self.taken, CHUNKS[nth]);
@@ -225,7 +226,7 @@ impl<P> Chunks<P> {
     }
 }
 
-/// Two threads that ask for the same chunks from both ends; the thread that joins them reads all.
+/// Two threads ask for the same chunks from both ends. The thread that joins them reads all.
 fn two_takers<P: 'static>(
     taken: fn() -> P,
     take: fn(&P, usize) -> bool,
@@ -256,7 +257,8 @@ fn a_chunk_is_taken_once_and_who_joins_the_takers_sees_what_they_wrote() {
     explore("two takers of chunks", two_takers(no_chunk_taken, take));
 }
 
-/// Two threads ask for batches of two words, of which they share some: one of them gets its own, or neither.
+/// Two threads ask for ranges of batches in two words, which overlap. One of them gets its range, or
+/// neither does.
 #[test]
 fn batches_that_overlap_are_not_taken_twice() {
     explore("two takers of overlapping batches", || {
@@ -279,12 +281,12 @@ fn batches_that_overlap_are_not_taken_twice() {
     });
 }
 
-/// The same models with one ordering too weak, or one step left out.
+/// The same models with one ordering too weak, or one step wrong.
 mod must_fail {
     use super::*;
     use crate::sync::Ordering;
 
-    /// A bit that is looked at and then set, rather than both at once.
+    /// A bit that is read and then set, in two steps.
     #[test]
     #[should_panic(expected = "Causality violation")]
     fn a_taker_that_looks_before_it_takes() {
@@ -297,7 +299,7 @@ mod must_fail {
         }));
     }
 
-    /// A bit that is given back: a thread that takes the chunk then does not see what was written.
+    /// A bit that is given back: a thread that then takes the chunk does not see what was written.
     #[test]
     #[should_panic(expected = "Causality violation")]
     fn a_chunk_that_is_given_back() {
@@ -318,7 +320,7 @@ mod must_fail {
         });
     }
 
-    /// Two threads that `enter`, write and `leave` a word that starts at zero.
+    /// Two threads that `enter`, write to and `leave` a word that starts at zero.
     fn two_threads(
         enter: fn(&ProtocolU64) -> bool,
         leave: fn(&ProtocolU64),

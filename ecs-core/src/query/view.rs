@@ -1,6 +1,6 @@
-//! Views: looking up the components of entities at random, in columns that are kept chunk by chunk from
-//! view to view, and found anew when chunks come, go or move. An exclusive view lends them to many
-//! threads, one entity at a time each.
+//! Views: random access to the components of entities. The columns are cached chunk by chunk from view to
+//! view, and looked up again when chunks come, go or move. An exclusive view lends components to many
+//! threads, entity by entity.
 #![expect(unsafe_code, reason = "lends the row of one entity, under a borrow or a claim")]
 
 use core::marker::PhantomData;
@@ -20,10 +20,10 @@ use crate::entity::Entity;
 use crate::error::{ClaimError, NoSuchEntity, QueryEntityError};
 use crate::storage::{Directory, Writers};
 
-/// Random access to some components of any entity, with their columns looked up beforehand.
+/// Random access to some components of any entity, with their columns looked up in advance.
 ///
-/// A view sees components whether they are enabled or not, as `World::get` does: it is asked for
-/// one entity, not for those that match.
+/// A view sees components whether they are enabled or not, as `World::get` does, since it is asked for
+/// one entity and not for those that match.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -37,7 +37,7 @@ use crate::storage::{Directory, Writers};
 /// assert_eq!(positions.get_mut(agents[3])?.0, 6.0);
 /// # Ok::<(), formic_ecs::QueryEntityError>(())
 /// ```
-// Made only of a `SourceRight`, which is the right that Q needs (I-10).
+// Created only from a `SourceRight`, which is the right that Q needs (I-10).
 pub struct View<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
@@ -47,11 +47,11 @@ pub struct View<'w, Q: QueryData> {
 
 debug_fields!([Q: QueryData] View<'_, Q>:);
 
-/// Where the entities are, and what is kept about the chunks that a view is of.
+/// The entity table, and what is cached about the chunks of a view.
 pub(crate) struct Lookups<'w, Q: QueryData> {
     source: Source<'w>,
     places: Places<'w>,
-    /// As many as the directory gave numbers.
+    /// One entry for each number in the directory of chunks.
     columns: &'w [Option<AddressOf<Q>>],
 }
 
@@ -61,13 +61,14 @@ copied!([Q: QueryData] Lookups<'_, Q>);
 type Found<'w, Q> = (&'w AddressOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
-    /// The plan is of the world of the source: callers see to it, for two worlds may have had as many
-    /// changes.
+    /// The plan must belong to the world of the source. Callers ensure that, since two worlds may have
+    /// had the same number of changes.
     ///
     /// # Panics
     /// Panics if the plan was not extended since a chunk came, went or moved.
     pub(super) fn new(source: Source<'w>, plan: &'w ViewPlanOf<Q>) -> Self {
-        // No chunk has come, gone or moved since then, and the source is borrowed (I-23).
+        // No chunk has come, gone or moved since the plan was extended, and the source is borrowed
+        // (I-23).
         assert_eq!(plan.known, source.directory.changes(), "the plan is out of date");
         Self { source, places: source.entities.places(), columns: &plan.cached }
     }
@@ -77,23 +78,25 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
         self.source.window.writers
     }
 
-    /// The same, for one of several threads that stamp rows of the same chunks meanwhile.
+    /// Returns the same lookups for one of several threads, which stamp rows of the same chunks at the
+    /// same time.
     pub(super) fn among_several(mut self) -> Self {
         self.source.window.writers = Writers::Several;
         self
     }
 
-    /// Where one entity is, if it has what the plan asks for.
+    /// Returns the chunk and the row of one entity, if it has what the plan asks for.
     #[inline]
     fn find(&self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
-        // Both at first, whatever comes of the entity: a loop reads them once then, not for each row.
+        // Both are loaded first, whatever happens to the entity: then a loop loads them once, not for
+        // each row.
         let Self { places, columns, .. } = *self;
-        // Lookups that miss the cache overlap the more the shorter they are: one way out, told apart
-        // later.
+        // The shorter lookups are, the more of their cache misses overlap. So there is one exit for all
+        // failures, whose reason is determined later.
         if let Some(place) = places.get(entity) {
             debug_assert!(place.chunk() < columns.len(), "a place names a chunk that is there");
-            // SAFETY: the chunk of a live entity has a number that the directory gave (I-1), and
-            // there is an entry for each in the columns of this source (`new`, `look_at`).
+            // SAFETY: the directory gave the chunk of a live entity its number (I-1), and the columns of
+            // this source have an entry for each number (`new`, `look`).
             if let Some(cached) = unsafe { columns.get_unchecked(place.chunk()) } {
                 return Ok((cached, place.row()));
             }
@@ -101,7 +104,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
         Err(why_not_found(places, entity))
     }
 
-    /// The opened chunk and the row of one entity, if it has what the plan asks for.
+    /// Returns the opened chunk and the row of one entity, if it has what the plan asks for.
     #[inline]
     pub(super) fn open(&self, entity: Entity) -> Result<(FetchOf<'w, Q>, usize), QueryEntityError> {
         self.find(entity).map(|found| self.opened(found))
@@ -125,8 +128,8 @@ fn why_not_found(places: Places<'_>, entity: Entity) -> QueryEntityError {
 }
 
 impl<'w, Q: QueryData> View<'w, Q> {
-    /// The same view, asking what has changed or come after this version of the world, see
-    /// [`Query::since`](super::Query::since). Without it, everything has.
+    /// Returns the same view, asking what was changed or added after this version of the world: see
+    /// [`Query::since`](super::Query::since). Without it, everything counts as new.
     #[must_use]
     pub fn since(mut self, version: u64) -> Self {
         self.lookups.source.window.since = version;
@@ -143,8 +146,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         Q: ReadOnly,
     {
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right to
-        // read, and lends it while it is borrowed.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right to read,
+        // and lends it while it is borrowed.
         let right = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, right))
     }
@@ -156,16 +159,16 @@ impl<'w, Q: QueryData> View<'w, Q> {
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right,
-        // and is borrowed exclusively for as long as the item is used.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and is
+        // borrowed exclusively for as long as the item is used.
         let right = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, right))
     }
 }
 
 impl<Q: QueryData> View<'_, Q> {
-    /// The view in `count` parts, for as many threads: each is for the entities whose index leaves its
-    /// number when it is divided by `count`.
+    /// Splits the view into `count` parts, for as many threads. Each part has the entities whose index
+    /// modulo `count` is the number of the part.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -194,8 +197,8 @@ impl<Q: QueryData> View<'_, Q> {
         self.shards_of_runs(count, 1)
     }
 
-    /// [`shards`](Self::shards) of runs of neighbours: each is for the entities whose index, divided by
-    /// `run`, leaves its number when it is divided by `count`.
+    /// Like [`shards`](Self::shards), but for runs of neighbours. Each part has the entities whose index,
+    /// divided by `run`, is the number of the part modulo `count`.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -232,8 +235,8 @@ impl<Q: QueryData> View<'_, Q> {
     /// Returns the components of several entities at once.
     ///
     /// # Errors
-    /// Returns an error if one of them is not in the world, lacks a component, or comes twice.
-    /// Nothing counts as written then.
+    /// Returns an error if one of them is not in the world, lacks a component, or is repeated. Then
+    /// nothing counts as written.
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],
@@ -242,21 +245,21 @@ impl<Q: QueryData> View<'_, Q> {
         let all = find_each(entities, |entity| lookups.find(entity))?;
         Ok(all.map(|found| {
             let (fetch, row) = lookups.opened(found);
-            // SAFETY: the rows of live entities (I-1), which are different (I-15); the view holds
-            // the right, and is borrowed exclusively for as long as the items are used.
+            // SAFETY: these are the rows of live entities (I-1), which are different (I-15). The view
+            // holds the right, and is borrowed exclusively for as long as the items are used.
             let right = unsafe { RowToken::new(row) };
             item::<Q>(&fetch, right)
         }))
     }
 
-    /// Returns whether this entity is alive and in the view, whether its components are enabled or not.
+    /// Returns whether this entity is alive and has the components of the view, enabled or not.
     #[must_use]
     pub fn contains(&self, entity: Entity) -> bool {
         self.lookups.find(entity).is_ok()
     }
 }
 
-/// A part of a [`View`], made by [`View::shards`].
+/// A part of a [`View`], created by [`View::shards`].
 pub struct ViewShard<'v, Q: QueryData> {
     lookups: Lookups<'v, Q>,
     shift: u32,
@@ -274,8 +277,8 @@ impl<Q: QueryData> ViewShard<'_, Q> {
     /// Returns whether an entity belongs to this part.
     #[inline]
     fn is_of(&self, entity: Entity) -> bool {
-        // The remainder without a division, which takes longer than the rest of a lookup (Lemire, Kaser,
-        // Kurz, "Faster remainder by direct computation", 2019).
+        // The remainder without a division, which would take longer than the rest of a lookup (Lemire,
+        // Kaser, Kurz, "Faster remainder by direct computation", 2019).
         let fraction = self.reciprocal.wrapping_mul(u64::from(entity.index() >> self.shift));
         (u128::from(fraction) * u128::from(self.count)) >> 64 == u128::from(self.which)
     }
@@ -291,18 +294,17 @@ impl<Q: QueryData> ViewShard<'_, Q> {
             return Err(QueryEntityError::NotMatching(entity));
         }
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1); the view holds the right and
-        // is borrowed exclusively by its parts (`shards`), of which this is the only one with this
-        // entity, as was just seen; and the part is borrowed exclusively for as long as the item is
-        // used.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and its
+        // parts borrow it exclusively (`shards`). This is the only part with this entity, as was just
+        // checked, and it is borrowed exclusively for as long as the item is used.
         let right = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, right))
     }
 }
 
 impl<T: Component> View<'_, EnabledMut<T>> {
-    /// Switches `T` of one entity on or off, and returns what it was. The bits are atomics: any
-    /// number of threads may do this at once, and the last one to flip a bit has its way.
+    /// Enables or disables `T` of one entity, and returns whether it was enabled. The bits are atomics:
+    /// any number of threads may do this at once, and the last write to a bit wins.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -325,8 +327,8 @@ impl<T: Component> View<'_, EnabledMut<T>> {
         Ok(fetch.bit(row).set(enabled))
     }
 
-    /// [`set`](Self::set), several times faster where the view was made from the world itself and
-    /// not from a cell: then no other thread can flip a bit meanwhile.
+    /// Like [`set`](Self::set), but several times faster if the view was created from the world itself
+    /// and not from a cell: then no other thread can switch a bit meanwhile.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
@@ -334,15 +336,15 @@ impl<T: Component> View<'_, EnabledMut<T>> {
     pub fn set_mut(&mut self, entity: Entity, enabled: bool) -> Result<bool, QueryEntityError> {
         let (fetch, row) = self.lookups.open(entity)?;
         let bit = fetch.bit(row);
-        // Without a guard it is the world's own view, which has the world alone.
+        // A view without a guard belongs to the world itself, which it borrows exclusively.
         let alone = self.guard.is_none();
         Ok(if alone { bit.set_alone(enabled) } else { bit.set(enabled) })
     }
 }
 
-/// A view of one world, worked out once and kept: where the columns are, by archetype.
+/// A view of one world, prepared once and kept: the addresses of the columns, chunk by chunk.
 ///
-/// Made by [`World::view_plan`](crate::World::view_plan). A plan is refused by every other world.
+/// Created by [`World::view_plan`](crate::World::view_plan). No other world accepts the plan.
 pub struct ViewPlan<Q: QueryData>(ViewPlanOf<Q>);
 
 debug_fields!([Q: QueryData] ViewPlan<Q>:; archetypes = |it| it.0.matches.len());
@@ -352,19 +354,19 @@ impl<Q: QueryData> ViewPlan<Q> {
         Self(view_plan::<Q>(world, registry))
     }
 
-    /// What the view touches.
+    /// Returns the access of the view.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.0.access
     }
 
-    /// Looks at the archetypes and chunks that have appeared since the last time.
+    /// Adds the archetypes and chunks that have appeared since the last time.
     pub(crate) fn extend(&mut self, source: PlanSource<'_>) {
         self.0.extend_in(source);
     }
 }
 
-/// A plan of a view, and where the data is by number of chunk, for as many as the directory gave numbers.
+/// A plan of a view, with the addresses of the data by chunk number, for each number in the directory.
 pub(crate) type ViewPlanOf<Q> = PlanOf<Q, (), Option<AddressOf<Q>>>;
 
 fn view_plan<Q: QueryData>(world: u64, registry: &mut Registry) -> ViewPlanOf<Q> {
@@ -375,13 +377,14 @@ fn view_plan<Q: QueryData>(world: u64, registry: &mut Registry) -> ViewPlanOf<Q>
 #[inline(never)]
 fn look<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], directory: &Directory) {
     plan.find::<TermsOf<Q, ()>>(archetypes, true);
-    // As of no change: what follows a panic in here looks at all chunks once more.
+    // This value is no valid change count: if this function panics, the next use looks at all chunks
+    // again.
     plan.known = u64::MAX;
     plan.cached.clear();
     plan.cached.resize_with(directory.bound(), || None);
     for found in &plan.matches {
         let chunks = &archetypes[found.archetype.index()].chunks;
-        // Those without rows as well, since a first row is no change.
+        // Chunks without rows as well, since a first row does not count as a change.
         for chunk in 0..chunks.all_count() {
             let address = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
             plan.cached[chunks.id(chunk)] = Some(address);
@@ -391,7 +394,7 @@ fn look<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], direct
 }
 
 impl<'w> BorrowedRight<'w> {
-    /// Random access to what a plan asks for, which was just extended.
+    /// Returns random access to what a plan asks for. The plan was just extended.
     pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlan<Q>) -> View<'w, Q> {
         let (right, guard) = self.into_parts();
         let lookups = Lookups::new(right.to(plan.access()), &plan.0);
@@ -400,7 +403,7 @@ impl<'w> BorrowedRight<'w> {
 }
 
 impl<'w> SourceRight<'w> {
-    /// Random access to what a plan of the world asks for, which was just extended.
+    /// Returns random access to what a plan of the world itself asks for. The plan was just extended.
     pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlanOf<Q>) -> View<'w, Q> {
         let lookups = Lookups::new(self.to(&plan.access), plan);
         View { lookups, guard: None, marker: PhantomData }
@@ -408,7 +411,7 @@ impl<'w> SourceRight<'w> {
 }
 
 impl PlanCache {
-    /// The plan of this view, which looks at the archetypes and chunks that have appeared.
+    /// Returns the plan of this view, with the archetypes and chunks that have appeared.
     pub(crate) fn view<Q: QueryData>(
         &mut self,
         registry: &mut Registry,
@@ -419,21 +422,22 @@ impl PlanCache {
     }
 }
 
-/// Random access from many threads, one entity at a time each: the pattern of rows that write to
-/// one entity of their own, such as actions to the agent that they belong to.
+/// Random access from many threads, entity by entity. It is for rows that each write to an entity of
+/// their own, such as actions that write to the agent that they belong to.
 ///
-/// A [`claim`](Self::claim) gives a row exclusive access to the components of a target in this view
-/// until it is dropped. The row has the target until the view is dropped: it may claim it again, and
-/// another row that claims it gets [`ClaimError::Contested`] whenever it comes, also where the first
-/// one is done with it. So two rows that write to one target are an error every time, on any number
-/// of threads, and never a result that depends on which of them was first.
+/// A [`claim`](Self::claim) gives a row exclusive access to the components of a target until the claim is
+/// dropped. The target then belongs to the row until the view is dropped. The row may claim it again, but
+/// any other row that claims it gets [`ClaimError::Contested`], even after the first claim was dropped.
+/// So two rows that write to one target are always an error, on any number of threads, and the result
+/// never depends on which of them was first.
 ///
-/// A row shows that it is itself by its [`Claimant`], which the query hands out. Where one query with
-/// claimants follows another in the same view, so that no row of the first is left, what its rows have
-/// claimed and dropped is free again.
+/// A row proves its identity by its [`Claimant`], which the query hands out. If one query with claimants
+/// follows another in the same view, no row of the first is left, and the targets that its rows have
+/// claimed and dropped are free again. A view tells at most four such queries apart: later ones count as
+/// one with the last of these.
 ///
-/// For targets that many rows write to, collect what is to be written and apply it afterwards, as
-/// `Scatter` of `formic-jobs` does.
+/// For targets that many rows write to, collect the writes and apply them afterwards, as `Scatter` of
+/// `formic-jobs` does.
 ///
 /// ```
 /// use formic_ecs::ClaimError;
@@ -464,14 +468,14 @@ pub struct ExclusiveView<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     words: &'w ClaimWords,
     loops: &'w ClaimLoops,
-    /// How many loops had begun before this view.
+    /// The number of loops that had begun before this view was created.
     begun: u32,
     _guard: BorrowGuard<'w>,
 }
 
-/// What a system keeps from run to run for a [`ExclusiveView`].
+/// The state that a system keeps from run to run for an [`ExclusiveView`].
 ///
-/// Made by [`World::claim_plan`](crate::World::claim_plan).
+/// Created by [`World::claim_plan`](crate::World::claim_plan).
 pub struct ExclusivePlan<Q: QueryData> {
     pub(crate) view: ViewPlan<Q>,
     pub(crate) words: ClaimWords,
@@ -484,7 +488,7 @@ impl<Q: QueryData> ExclusivePlan<Q> {
         Self { view, words: ClaimWords::default() }
     }
 
-    /// What the view touches.
+    /// Returns the access of the view.
     #[must_use]
     pub const fn access(&self) -> &Access {
         self.view.access()
@@ -494,8 +498,8 @@ impl<Q: QueryData> ExclusivePlan<Q> {
 debug_fields!([Q: QueryData] ExclusiveView<'_, Q>:);
 
 impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
-    /// The words were prepared for these entities and are used by no other view (I-12), as the plan is
-    /// borrowed; it was just extended.
+    /// Creates a view. The words were prepared for these entities, and no other view uses them (I-12), as
+    /// the plan is borrowed. The plan was just extended.
     pub(crate) fn new(
         right: BorrowedRight<'w>,
         plan: &'w ExclusivePlan<Q>,
@@ -511,19 +515,20 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
         self.lookups.writers()
     }
 
-    /// Exclusive access of a row to the components of a target, until the claim is dropped.
+    /// Gives a row exclusive access to the components of a target, until the claim is dropped.
     ///
     /// # Errors
-    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world, or the row in another,
-    /// [`ClaimError::Missing`] if it lacks a component, [`ClaimError::Contested`] if another row has
-    /// claimed it, and [`ClaimError::Held`] if this row holds a claim on it.
-    // Always: it is the inner loop of every action system, and half of its work folds away where
+    /// Returns [`ClaimError::NoSuchEntity`] if the target is not in the world, or the row is of another
+    /// world and its index is too large for this one. Returns [`ClaimError::Missing`] if the target lacks
+    /// a component, [`ClaimError::Contested`] if another row has claimed it, and [`ClaimError::Held`] if
+    /// this row holds a claim on it.
+    // Always inlined: this is the inner loop of every action system, and half of its work is constant if
     // the columns are known.
     #[inline(always)]
     pub fn claim(&self, row: &Claimant<'_>, target: Entity) -> Result<Claim<'_, Q>, ClaimError> {
         let row = row.entity();
-        // Opening the chunk finds addresses and stamps it; no value is touched before the claim
-        // stands.
+        // Opening the chunk finds addresses and stamps the columns. No value is accessed before the claim
+        // is granted.
         let (fetch, place) = match self.lookups.open(target) {
             Ok(opened) => opened,
             Err(QueryEntityError::NoSuchEntity(error)) => {
@@ -561,7 +566,7 @@ struct Release<'a> {
     words: &'a ClaimWords,
     slot: usize,
     mine: u32,
-    /// Claims stay on the thread of their row, so that it knows what it holds.
+    /// Claims stay on the thread of their row, so that the row knows what it holds.
     marker: PhantomData<*mut ()>,
 }
 
@@ -572,10 +577,10 @@ impl Drop for Release<'_> {
     }
 }
 
-/// Exclusive access to the components of one entity, while it lives.
+/// Exclusive access to the components of one entity, as long as the claim lives.
 ///
-/// It lends them rather than dereferencing to them: with the reference itself in hand, two claims
-/// could swap theirs and outlive the wrong one.
+/// A claim lends the components instead of dereferencing to them: if callers had the references
+/// themselves, two claims could swap theirs, and these would outlive the wrong claim.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -600,12 +605,12 @@ pub struct Claim<'a, Q: QueryData> {
 }
 
 impl<Q: QueryData> Claim<'_, Q> {
-    /// The components.
+    /// Returns the components.
     #[inline]
     pub fn get_mut(&mut self) -> Q::Item<'_> {
-        // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view
-        // behind this claim holds the right to all entities (I-10); the word, which the claim
-        // holds, makes it exclusive for this one (I-12), and `self` is borrowed exclusively.
+        // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view behind
+        // this claim holds the right to all entities (I-10). The claim holds the word, which makes it
+        // exclusive for this one (I-12), and `self` is borrowed exclusively.
         let right = unsafe { RowToken::new(self.row) };
         item::<Q>(&self.fetch, right)
     }
@@ -622,8 +627,8 @@ mod tests {
     #[derive(formic_ecs_derive::Component)]
     struct A;
 
-    /// Whether several threads stamp decides whether stamping is atomic; a race would show it by
-    /// chance only.
+    /// The number of writers decides whether stamping is atomic. A race would show an error only by
+    /// chance.
     #[test]
     fn the_shards_of_a_view_and_the_claims_of_a_plan_stamp_as_several_threads() {
         let mut world = World::new();

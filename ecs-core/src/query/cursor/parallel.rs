@@ -37,7 +37,7 @@ struct Unit {
     mask: Option<usize>,
 }
 
-/// Rows of a batch. Those who stamp or switch rows of different batches share no word.
+/// The number of rows of a batch. Threads that stamp or switch rows of different batches share no word.
 const BATCH_ROWS: usize = 64;
 
 /// Reusable memory for splitting a query into chunks.
@@ -50,7 +50,7 @@ pub struct ParallelScratch {
     taken: Taken,
 }
 
-/// Which batches have been taken: a bit for each, set once and by one thread (I-11). The model is in
+/// The batches that have been taken: a bit for each, set once and by one thread (I-11). The model is in
 /// `loom_models`.
 #[derive(Debug, Default)]
 pub(crate) struct Taken(Vec<ProtocolU64>);
@@ -69,9 +69,9 @@ impl Taken {
         while start < batches.end {
             let end = batches.end.min((start / 64 + 1) * 64);
             let bits = u64::MAX >> (64 - (end - start)) << (start % 64);
-            // Relaxed: that only one can be first is all that is needed. What a chunk holds was
-            // published to this thread by the thread that handed it the query, and no thread gives a bit
-            // back: who comes second touches nothing, and who joins the first sees what it wrote.
+            // Relaxed: it is enough that only one thread can be first. The thread that handed the query
+            // to this one published the contents of the chunk, and no thread gives a bit back. A thread
+            // that comes second accesses nothing, and a thread that joins the first sees what it wrote.
             is_first &= self.0[start / 64].fetch_or(bits, Ordering::Relaxed) & bits == 0;
             start = end;
         }
@@ -95,7 +95,8 @@ impl ParallelScratch {
         self.units.push(Unit { index, chunk, ordinal, first_batch, mask });
     }
 
-    /// The rows of a unit that are visited within a part of its chunk, which begins with a word of the mask.
+    /// Returns the rows of a unit that are visited within a part of its chunk. The part starts at a word
+    /// of the mask.
     fn rows(&self, unit: Unit, within: &Range<usize>) -> Rows {
         match unit.mask {
             None => Rows::All,
@@ -104,11 +105,10 @@ impl ParallelScratch {
     }
 }
 
-/// The chunks of a query that have rows to visit, each to be taken once, from any thread.
+/// The chunks of a query that have rows to visit. Any thread can take them, each once.
 ///
-/// Which rows are visited was decided when this was made: a bit that is flipped meanwhile, by
-/// whichever thread, is seen by the next pass. This is what parallel loops are built on;
-/// `ecs-jobs` has `par_for_each`.
+/// The rows to visit were determined when this was created: if a thread switches a bit meanwhile, only
+/// the next pass sees it. Parallel loops are built on this; `ecs-jobs` has `par_for_each`.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -153,8 +153,8 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.units.is_empty()
     }
 
-    /// Takes the chunk at this index. Returns `None` if it, or a batch of it, has been taken before; the
-    /// rest of it then counts as taken too.
+    /// Takes the chunk at this index. Returns `None` if the chunk, or a batch of it, has been taken
+    /// before. Then the rest of the chunk counts as taken, too.
     ///
     /// # Panics
     /// Panics if `index` is not below [`len`](Self::len).
@@ -174,11 +174,12 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         self.scratch.batch_count
     }
 
-    /// Takes some batches, and calls `visit` with the rows of each chunk that they are of and the number of
-    /// the first batch there. Where one of them has been taken before, `visit` is not called for that chunk, and
-    /// its other batches that were asked for count as taken too: those who ask agree on who takes what.
+    /// Takes some batches. For each chunk that they belong to, it calls `visit` with the number of the
+    /// first of its batches and with the rows. If one of the batches of a chunk has been taken before,
+    /// `visit` is not called for that chunk, and the other requested batches of it count as taken, too.
+    /// So callers must agree on who takes what.
     ///
-    /// Unlike whole chunks, batches let several threads share few rows of which each takes long.
+    /// Unlike whole chunks, batches let several threads share a few rows that each take long.
     ///
     /// # Panics
     /// Panics if `batches` ends above [`batch_count`](Self::batch_count).
@@ -214,9 +215,10 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
         let chunk = self.source.chunk(found.archetype, unit.chunk);
         let within = batches.start * BATCH_ROWS..chunk.len().min(batches.end * BATCH_ROWS);
         let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
-        // The rows were those of this chunk when the query was cut, and none has come or gone since,
-        // as the query borrows the world. This holds the right to all chunks (I-10), each is a unit
-        // once, each row is in one batch, and the bits show that these have not been given away (I-11).
+        // The rows were those of this chunk when the query was split, and none has come or gone since, as
+        // the query borrows the world. This holds the right to all chunks (I-10). Each chunk is a unit
+        // once, each row is in one batch, and the bits show that these batches have not been given away
+        // (I-11).
         let rows = self.scratch.rows(unit, &within);
         Some(Chunk { fetch, rows, within, ordinal: unit.ordinal })
     }
