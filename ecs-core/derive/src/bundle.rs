@@ -1,4 +1,4 @@
-//! `#[derive(Bundle)]`: a struct as the parts of its fields.
+//! `#[derive(Bundle)]`: implements a struct as a bundle with the parts of its fields.
 
 use proc_macro2::{Span, TokenStream as Tokens};
 use quote::{format_ident, quote};
@@ -43,8 +43,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     Ok(in_scope(root, &implementation))
 }
 
-/// What is asked of the struct, and of fields whose types are known that they are bundles: for one that is
-/// not the compiler says so once, at the field, and takes it as given in the implementation.
+/// Returns the bounds of the struct. If it is not generic, they require that each field is a bundle: the
+/// compiler then reports one that is not once, at the field, and assumes the bound in the implementation.
 fn where_clause(input: &DeriveInput, fields: &Fields) -> WhereClause {
     let mut generics = input.generics.clone();
     let is_generic = !generics.params.is_empty();
@@ -56,7 +56,7 @@ fn where_clause(input: &DeriveInput, fields: &Fields) -> WhereClause {
     all.clone()
 }
 
-/// The pattern that takes a struct apart, and the names that it gives to the fields.
+/// Returns a pattern that destructures a struct, and the names that it gives to the fields.
 pub(crate) fn pattern(fields: &Fields) -> (Tokens, Vec<Tokens>) {
     let names = (0..fields.len()).map(|number| format_ident!("field_{number}"));
     let names: Vec<Tokens> = names.map(|name| quote! { #name }).collect();
@@ -64,7 +64,7 @@ pub(crate) fn pattern(fields: &Fields) -> (Tokens, Vec<Tokens>) {
     (quote! { { #(#members: #names),* } }, names)
 }
 
-/// A tuple of these; of tuples, where there are more than twelve.
+/// Returns a tuple of these members. More than twelve become nested tuples.
 pub(crate) fn tuple(members: &[Tokens]) -> Tokens {
     if members.len() <= 12 {
         return quote! { (#(#members,)*) };

@@ -1,4 +1,5 @@
-//! The derives of `ecs-core`, and that of `ecs-jobs`. See the traits of the same names for what they accept.
+//! The derive macros of `ecs-core`, and that of `ecs-jobs`. The traits of the same names document what
+//! they accept.
 
 mod bundle;
 mod query_data;
@@ -14,7 +15,7 @@ use syn::{
     parse_macro_input, parse_quote,
 };
 
-/// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` where there is the option
+/// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` with the option
 /// `#[component(buffer = N)]`.
 #[proc_macro_derive(Component, attributes(component))]
 pub fn derive_component(input: TokenStream) -> TokenStream {
@@ -43,7 +44,7 @@ pub fn derive_system_param(input: TokenStream) -> TokenStream {
     system_param::expand(&input).unwrap_or_else(Error::into_compile_error).into()
 }
 
-/// Implements `formic_ecs::HashState`: every field is taken in.
+/// Implements `formic_ecs::HashState` by hashing every field.
 #[proc_macro_derive(HashState)]
 pub fn derive_hash_state(input: TokenStream) -> TokenStream {
     let input = parse_macro_input!(input as DeriveInput);
@@ -69,13 +70,13 @@ fn expand_hash_state(mut input: DeriveInput) -> Result<Tokens> {
     Ok(in_scope(None, &implementation))
 }
 
-/// Writes the name that the options give, if they do.
+/// Generates `name` from the option, if it is given.
 fn name_fn(options: &Options) -> Tokens {
     let name = options.name.iter();
     quote! { #( fn name() -> &'static str { #name } )* }
 }
 
-/// What may stand in `#[component(...)]` on a type.
+/// The options of `#[component(...)]` on a type.
 const OPTIONS: &[&str] = &[
     "enableable",
     "tracked",
@@ -97,12 +98,12 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     let map_entities = map_entities(&input.data)?;
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    // What a type can do can be asked only of a type, not of a family of types.
+    // Only a concrete type can be probed for its capabilities, not a generic one.
     let probed = if input.generics.params.is_empty() {
         let clone = if options.unique { Tokens::new() } else { probe("CLONE") };
         let bytes = probe("BYTES");
         let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
-        // Buffers are written element by element, if at all: the constant is the component's.
+        // Buffers are formatted element by element, if at all: the constant belongs to `Component`.
         let debug = if options.buffer.is_none() { probe("DEBUG") } else { Tokens::new() };
         quote! { #clone #bytes #map #debug }
     } else {
@@ -147,7 +148,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
     Ok(in_scope(options.root, &implementation))
 }
 
-/// Wraps items that name `_formic_ecs`, so that they find it wherever the crate has it.
+/// Wraps items that name `_formic_ecs` in a scope in which that is the path of the crate.
 fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
     let root = root::path(root.as_ref(), &root::ECS);
     quote! {
@@ -158,7 +159,7 @@ fn in_scope(root: Option<Path>, items: &Tokens) -> Tokens {
     }
 }
 
-/// The path of `formic_ecs` that `#[ATTRIBUTE(crate = PATH)]` gives.
+/// Returns the path of `formic_ecs` from `#[ATTRIBUTE(crate = PATH)]`, if it is given.
 fn root_option(attributes: &[Attribute], name: &str) -> Result<Option<Path>> {
     let mut root = None;
     for attribute in attributes.iter().filter(|attribute| attribute.path().is_ident(name)) {
@@ -173,7 +174,7 @@ fn root_option(attributes: &[Attribute], name: &str) -> Result<Option<Path>> {
     Ok(root)
 }
 
-/// The fields of what has to be a struct.
+/// Returns the fields of the input, which must be a struct.
 fn fields_of_struct<'a>(input: &'a DeriveInput, name: &str) -> Result<&'a Fields> {
     match &input.data {
         Data::Struct(data) => Ok(&data.fields),
@@ -181,7 +182,7 @@ fn fields_of_struct<'a>(input: &'a DeriveInput, name: &str) -> Result<&'a Fields
     }
 }
 
-/// Writes a constant of the trait that is what the type itself answers.
+/// Generates a constant of the trait whose value is probed from the type itself.
 fn probe(constant: &str) -> Tokens {
     let constant = Ident::new(constant, Span::call_site());
     let kind = match constant.to_string().as_str() {
@@ -204,7 +205,7 @@ fn probe_typed(constant: &Ident, kind: &Tokens) -> Tokens {
     }
 }
 
-/// Writes how values are saved in a snapshot.
+/// Generates the codec that saves values in a snapshot.
 fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     let value = match (&options.saving, &input.data) {
         (Some(Saving::Serde), _) => quote! { _formic_ecs::Codec::serde() },
@@ -221,8 +222,8 @@ fn codec(input: &DeriveInput, options: &Options) -> Tokens {
     quote! { const CODEC: _formic_ecs::Codec<Self> = #value; }
 }
 
-/// Writes the function that says what the fields are, unless serde saves values with the names of
-/// theirs.
+/// Generates the function that describes the fields. There is none for values that serde saves, with its
+/// own names, for transient ones, and for types without fields.
 fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
     let texts = |fields: &Fields| {
         let texts = fields.iter().map(|field| {
@@ -281,14 +282,13 @@ fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
     })
 }
 
-/// Writes how the fields are shown to a person and set from a text, and how a value is made that
-/// nothing is said about.
+/// Generates the code that shows the fields to a person and sets them from a text, and the default value.
 fn shown(input: &DeriveInput, options: &Options) -> Tokens {
     if options.buffer.is_some() || !input.generics.params.is_empty() {
         return Tokens::new();
     }
     let default = match &input.data {
-        // A type without fields has one value, which its own `Default` may do more than give.
+        // A type without fields has only one value, but its own `Default` may do more than return it.
         Data::Struct(data) if data.fields.is_empty() => quote! {
             const DEFAULT: ::core::option::Option<fn() -> Self> = {
                 #[allow(unused_imports)]
@@ -302,7 +302,7 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
         _ => probe("DEFAULT"),
     };
     let (read, write) = match &input.data {
-        // There are no references to the fields of a packed type.
+        // The fields of a packed type cannot be referenced.
         _ if is_packed(input) => return default,
         Data::Struct(data) => {
             let (pattern, read, write) = shown_fields(&data.fields, 0, options.editable);
@@ -336,8 +336,8 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
     }
 }
 
-/// The pattern that names some fields, and the code that reads and writes them; their places begin
-/// with `first`.
+/// Returns the pattern that names some fields, and the code that reads and writes them. Their places
+/// start at `first`.
 fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
     let members: Vec<Member> = fields.members().collect();
     let names: Vec<Ident> =
@@ -366,8 +366,8 @@ fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Token
     (quote! { { #(#members: #names),* } }, read, write)
 }
 
-/// The code that reads and writes the variant of an enum, which is the first of its fields, and the
-/// fields of the variant.
+/// Returns the code that reads and writes an enum. Its variant is the first of its fields, and is
+/// followed by the fields of the variant.
 fn shown_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) {
     let is_unit = |variant: &&syn::Variant| variant.fields.is_empty();
     let units: Vec<&Ident> = data.variants.iter().filter(is_unit).map(|it| &it.ident).collect();
@@ -395,7 +395,7 @@ fn shown_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) {
     (quote! { match value { #(#reads)* } }, write)
 }
 
-/// Writes how the state hash sees values.
+/// Generates the rule by which the state hash reads values.
 fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<Tokens> {
     let rule = quote! { _formic_ecs::HashRule };
     let otherwise = if options.unhashed {
@@ -403,7 +403,7 @@ fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<
     } else if matches!(options.saving, Some(Saving::Serde)) {
         quote! { #rule::serde() }
     } else if is_packed(input) {
-        // There are no references to its fields: it has to be plain data.
+        // Its fields cannot be referenced, so it must be plain data.
         quote! { #rule::Bytes(_formic_ecs::__private::bytes_of_packed::<Self>()) }
     } else {
         let see = see(&input.data)?;
@@ -426,7 +426,7 @@ fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<
 fn is_packed(input: &DeriveInput) -> bool {
     let mut packed = false;
     for attribute in input.attrs.iter().filter(|attribute| attribute.path().is_ident("repr")) {
-        // What cannot be read is for the compiler to complain about.
+        // The compiler reports attributes that cannot be parsed.
         drop(attribute.parse_nested_meta(|meta| {
             packed |= meta.path.is_ident("packed");
             if meta.input.peek(syn::token::Paren) {
@@ -440,7 +440,7 @@ fn is_packed(input: &DeriveInput) -> bool {
     packed
 }
 
-/// Writes the statements that take every field of `value` into `hasher`.
+/// Generates the statements that hash every field of `value` with `hasher`.
 fn see(data: &Data) -> Result<Tokens> {
     let of_fields = |fields: &Fields| {
         let members: Vec<Member> = fields.members().collect();
@@ -477,7 +477,7 @@ fn see(data: &Data) -> Result<Tokens> {
     })
 }
 
-/// The type of a function that maps the entities inside a value.
+/// Returns the type of a function that maps the entities inside a value.
 fn map_fn() -> Tokens {
     quote! {
         fn(&mut Self, &mut dyn ::core::ops::FnMut(_formic_ecs::Entity) -> _formic_ecs::Entity)
@@ -493,18 +493,18 @@ struct Options {
     cleanup: bool,
     hides: bool,
     name: Option<LitStr>,
-    /// The type is the element of buffers, with this many in the chunk.
+    /// The type is an element of buffers, of which each has this many in the chunk.
     buffer: Option<LitInt>,
     saving: Option<Saving>,
-    /// Where `formic_ecs` is.
+    /// The path of `formic_ecs`.
     root: Option<Path>,
     unhashed: bool,
     editable: bool,
-    /// Earlier names.
+    /// Earlier names of the type.
     was: Vec<LitStr>,
 }
 
-/// How values are saved, if the type does not say it by itself.
+/// The way to save values, if the type itself does not determine it.
 enum Saving {
     Serde,
     Transient,
@@ -556,13 +556,13 @@ impl Options {
     }
 }
 
-/// The number of a buffer's elements in the chunk, without a type of its own.
+/// Returns the number of a buffer's elements in the chunk as a `usize` literal, whatever suffix it has.
 fn element_count(count: LitInt) -> Result<LitInt> {
     let number: usize = count.base10_parse()?;
     Ok(LitInt::new(&format!("{number}usize"), count.span()))
 }
 
-/// Writes the function that maps the fields marked `#[component(entity)]`, if there are any.
+/// Generates the function that maps the fields marked `#[component(entity)]`, if there are any.
 fn map_entities(data: &Data) -> Result<Option<Tokens>> {
     let fields = match data {
         Data::Struct(data) => &data.fields,
@@ -614,7 +614,7 @@ fn component_attributes(all: &[Attribute]) -> impl Iterator<Item = &Attribute> {
 #[derive(Default)]
 struct FieldOptions {
     entity: bool,
-    /// What snapshots call it.
+    /// The name of the field in snapshots.
     name: Option<LitStr>,
 }
 

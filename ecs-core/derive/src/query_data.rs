@@ -1,4 +1,4 @@
-//! `#[derive(QueryData)]`: a struct as a row of the data of its fields.
+//! `#[derive(QueryData)]`: implements a struct as a row of the data of its fields.
 
 use proc_macro2::{Group, Ident, Span, TokenStream as Tokens, TokenTree};
 use quote::{ToTokens, quote};
@@ -30,7 +30,8 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     let writing = quote! { #read_only #type_generics };
     let writing = implementation(input, &input.ident, fields, &data, &writing);
-    // What reads is made of what the data says of itself, which finds out whatever is nested.
+    // The read-only form consists of the read-only forms of the fields' data, so it covers nested data as
+    // well.
     let root_path = root::path(options.root.as_ref(), &root::ECS);
     let read_data = |root: &Tokens| {
         let types = data.iter().map(|data| quote! { <#data as #root::QueryData>::ReadOnly });
@@ -53,7 +54,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     Ok(quote! { #structure #scope })
 }
 
-/// The implementation for `ident`, whose fields are of this data.
+/// Generates the implementation for `ident`, whose fields have this data.
 fn implementation(
     input: &DeriveInput,
     ident: &Ident,
@@ -99,14 +100,14 @@ fn implementation(
     }
 }
 
-/// The same tokens as tokens of the derive. What they say of a field that is no query data is one error of
-/// the compiler then, as it leaves out an error that it has shown.
+/// Moves tokens to the span of the derive. The compiler shows equal errors at one place only once, so a
+/// field that is not query data is reported once.
 fn at_derive(tokens: Tokens) -> Tokens {
     let moved = tokens.into_iter().map(|mut tree| {
         if let TokenTree::Group(group) = tree {
             tree = TokenTree::Group(Group::new(group.delimiter(), at_derive(group.stream())));
         }
-        // The crate of `$crate` is in its span.
+        // The span of `$crate` says which crate it is, so it is kept.
         let is_crate = matches!(&tree, TokenTree::Ident(ident) if *ident == "$crate");
         let place = Span::call_site();
         tree.set_span(if is_crate { tree.span().located_at(place) } else { place });
@@ -115,7 +116,7 @@ fn at_derive(tokens: Tokens) -> Tokens {
     moved.collect()
 }
 
-/// The struct for rows that only read.
+/// Generates the struct for rows that only read.
 fn structure(
     input: &DeriveInput,
     ident: &Ident,
@@ -143,7 +144,7 @@ fn structure(
     }
 }
 
-/// The data that a field is from: what is said, or the field's own type.
+/// Returns the data of a field: that of its option, or its own type.
 fn data_of(field: &Field) -> Result<Tokens> {
     let mut data = None;
     for attribute in query_data_attributes(&field.attrs) {
@@ -161,9 +162,9 @@ fn data_of(field: &Field) -> Result<Tokens> {
 /// The options on the struct.
 #[derive(Default)]
 struct Options {
-    /// Where `formic_ecs` is.
+    /// The path of `formic_ecs`.
     root: Option<Path>,
-    /// The name of the form that only reads.
+    /// The name of the read-only form.
     read_only: Option<Ident>,
 }
 

@@ -1,26 +1,26 @@
-//! The path of the crate of a trait, in the crate that derives it.
+//! The path of a trait's crate, as seen from the crate that derives the trait.
 
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
 use quote::quote;
 use syn::Path;
 
-/// The path that was given, or else that from the manifest.
+/// Returns the path that was given, or otherwise the one from the manifest.
 pub(crate) fn path(given: Option<&Path>, home: &Home) -> Tokens {
     given.map_or_else(|| from_manifest(home), |path| quote! { #path })
 }
 
-/// The crate of a trait that is derived.
+/// The crate of a derived trait.
 pub(crate) struct Home {
     package: &'static str,
-    /// Its name in the facade.
+    /// The name of its module in the facade crate.
     module: &'static str,
 }
 
 pub(crate) const ECS: Home = Home { package: "formic-ecs", module: "ecs" };
 pub(crate) const JOBS: Home = Home { package: "formic-jobs", module: "jobs" };
 
-/// Looks the path up in the manifest of the crate that is being compiled: `::formic_ecs`, say, its new
-/// name if it was renamed, or `::formic::ecs` for a crate that depends on the facade alone.
+/// Looks up the path in the manifest of the crate that is being compiled: for instance `::formic_ecs`,
+/// its new name if it was renamed, or `::formic::ecs` for a crate that depends only on the facade.
 fn from_manifest(home: &Home) -> Tokens {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
@@ -54,11 +54,11 @@ fn ident(name: String) -> Ident {
     Ident::new(&name.replace('-', "_"), Span::call_site())
 }
 
-/// The dependencies of a manifest, by the names that the crate knows them by, with the names of
+/// Returns the dependencies of a manifest: the names by which the crate knows them, with the names of
 /// their packages.
 ///
-/// A reader of TOML would be the larger part of this crate. What it would find and this does not (a
-/// renamed dependency spelled over several lines) has `#[component(crate = ...)]`.
+/// A TOML parser would be larger than the rest of this crate. Dependencies that only a parser would find
+/// (such as a renamed one that is written over several lines) need `#[component(crate = ...)]`.
 fn dependencies(manifest: &str) -> impl Iterator<Item = (String, String)> + '_ {
     let mut section = "";
     manifest.lines().filter_map(move |line| {
@@ -85,13 +85,14 @@ fn dependencies(manifest: &str) -> impl Iterator<Item = (String, String)> + '_ {
     })
 }
 
-/// True for `dependencies`, `dev-dependencies` and `target.'cfg(...)'.dependencies`.
+/// Returns true for `dependencies`, `dev-dependencies` and `target.'cfg(...)'.dependencies`.
 fn is_dependencies(section: &str) -> bool {
     let last = section.rsplit('.').next().unwrap_or_default();
     matches!(last, "dependencies" | "dev-dependencies")
 }
 
-/// What stands between the first quotes; all of it, up to a comma or bracket, if there are none.
+/// Returns the text between the first quotes or, if there are none, the text up to a comma, brace or
+/// comment.
 fn unquoted(text: &str) -> String {
     let text = text.trim();
     let quote = text.chars().next().filter(|letter| matches!(letter, '"' | '\''));

@@ -1,4 +1,4 @@
-//! `#[derive(SystemParam)]`: a struct of parameters as one parameter.
+//! `#[derive(SystemParam)]`: implements a struct of parameters as one parameter.
 
 use proc_macro2::{Group, Ident, Span, TokenStream as Tokens, TokenTree};
 use quote::{ToTokens, format_ident, quote, quote_spanned};
@@ -13,11 +13,12 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     let fields = fields_of_struct(input, "SystemParam")?;
     let (ident, visibility) = (&input.ident, &input.vis);
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
-    // The state has no lifetime, so what it keeps is that of parameters which live for ever.
+    // The state has no lifetime, so it contains the states of the parameters with `'static` in place of
+    // lifetimes.
     let lifetimes: Vec<&Ident> = input.generics.lifetimes().map(|it| &it.lifetime.ident).collect();
     let params = fields.iter().map(|field| {
         let kind = with_static(field.ty.to_token_stream(), &lifetimes);
-        // An error is shown at the field.
+        // Errors are shown at the field.
         let span = Span::call_site().located_at(field.ty.span());
         quote_spanned! { span => <#kind as _formic_jobs::SystemParam> }
     });
@@ -100,7 +101,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
     })
 }
 
-/// Generics without these lifetimes, which are `'static` in the bounds.
+/// Returns the generics without these lifetimes, which become `'static` in the bounds.
 fn without_lifetimes(generics: &Generics, lifetimes: &[&Ident]) -> Result<Generics> {
     let mut left = Generics::default();
     for parameter in &generics.params {
@@ -114,7 +115,7 @@ fn without_lifetimes(generics: &Generics, lifetimes: &[&Ident]) -> Result<Generi
     Ok(left)
 }
 
-/// The same tokens, with `'static` in the place of these lifetimes.
+/// Returns the same tokens with `'static` in place of these lifetimes.
 fn with_static(tokens: Tokens, lifetimes: &[&Ident]) -> Tokens {
     let mut is_lifetime = false;
     let tokens = tokens.into_iter().map(|token| {
