@@ -250,8 +250,9 @@ impl CommandBuffer {
     /// entity inside a component panics, which comes first, no command has been applied.
     ///
     /// # Panics
-    /// Panics if the buffer was created for another world, or if an observer or a stored call puts
-    /// another world in place of this one.
+    /// Panics if the buffer was created for another world, if a bundle has a component twice, if the world
+    /// has no handle left (see [`World`]), or if an observer or a stored call puts another world in place
+    /// of this one.
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }

@@ -21,8 +21,8 @@ use crate::world::World;
 /// A bump allocator for values of any type, which are found by their offsets. It does not know their
 /// types and drops none of them.
 ///
-/// A buffer is `Sync` although its closures need not be: they are reached only through `&mut
-/// CommandBuffer`.
+/// A buffer is `Sync` although its closures need not be: they are reached only through
+/// `&mut CommandBuffer`.
 #[derive(Debug, Default)]
 pub(super) struct Arena {
     words: Vec<MaybeUninit<u64>>,

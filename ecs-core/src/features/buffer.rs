@@ -1,4 +1,4 @@
-//! Dynamic buffers: a list per entity, the first elements of it in the chunk.
+//! Dynamic buffers: a list per entity, whose first elements are stored in the chunk.
 
 use alloc::format;
 use alloc::vec::Vec;
@@ -17,15 +17,14 @@ use crate::hash::StateHasher;
 use crate::name::Name;
 use crate::user_code::expected_of;
 
-/// A list as a component: its first elements lie in the chunk, and all of them on the heap once
-/// they are more than fit there.
+/// A list as a component. Its elements are stored in the chunk as long as they fit there, and all of them
+/// on the heap once they do not.
 ///
-/// How many fit is said with the element type. Reading is reading a slice, wherever the elements
-/// are. A buffer that has moved to the heap stays there, so that it does not go to and fro;
-/// [`shrink_to_fit`](SmallVec::shrink_to_fit) takes it back. What else can be done with a list is what can be done
-/// with a [`SmallVec`].
+/// The element type determines how many fit. Reading is reading a slice, wherever the elements are. A
+/// buffer that has moved to the heap stays there, so that it does not move to and fro;
+/// [`shrink_to_fit`](SmallVec::shrink_to_fit) moves it back. It has all operations of a [`SmallVec`].
 ///
-/// To clone it, hash it, save it, and remap entities in it is to do so with each element.
+/// Cloning, hashing and saving it, and remapping its entities, is done element by element.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -51,20 +50,20 @@ use crate::user_code::expected_of;
 pub struct Buffer<T: BufferElement>(SmallVec<T::Inline>);
 
 impl<T: BufferElement> Buffer<T> {
-    /// A buffer without elements.
+    /// Creates a buffer without elements.
     #[must_use]
     pub fn new() -> Self {
         Self(SmallVec::new())
     }
 
-    /// A buffer without elements and with room for `capacity` of them; on the heap at once if they
-    /// do not fit the chunk.
+    /// Creates a buffer without elements and with room for `capacity` of them. It is on the heap from the
+    /// start if they do not fit in the chunk.
     #[must_use]
     pub fn with_capacity(capacity: usize) -> Self {
         Self(SmallVec::with_capacity(capacity))
     }
 
-    /// Whether the elements lie in the row itself rather than on the heap.
+    /// Whether the elements are stored in the row itself rather than on the heap.
     #[must_use]
     pub fn is_inline(&self) -> bool {
         !self.0.spilled()
@@ -137,11 +136,11 @@ impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
     }
 }
 
-/// What [`Buffer`]s can hold: says how many elements lie in the chunk.
+/// An element of a [`Buffer`]. It determines how many elements are stored in the chunk.
 ///
-/// Derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
-/// element instead of a component; the component is the buffer. By hand it takes two lines, and the
-/// constants mean what those of [`Component`](trait@crate::Component) mean.
+/// It is derived by `#[derive(Component)]` with `#[component(buffer = N)]`, which makes the type an
+/// element instead of a component; the component is the buffer. An implementation by hand takes two
+/// lines, and the constants mean what those of [`Component`](trait@crate::Component) mean.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -178,33 +177,33 @@ impl<T: BufferElement + MapEntities> MapEntities for Buffer<T> {
 /// assert!(world.component_by_name("game.friends").is_some());
 /// ```
 pub trait BufferElement: Send + Sync + Sized + 'static {
-    /// An array of elements: as many as lie in the chunk.
+    /// An array of as many elements as are stored in the chunk.
     type Inline: smallvec::Array<Item = Self> + Send + Sync + 'static;
 
-    /// Whether the buffer can be switched off and on per entity.
+    /// Whether the buffer can be enabled and disabled per entity.
     const ENABLEABLE: bool = false;
-    /// Whether there are versions per row that say when the buffer was changed and added.
+    /// Whether versions per row record when the buffer was changed and added.
     const TRACKED: bool = false;
-    /// How to copy an element, for instantiation.
+    /// The function that clones an element, for instantiation.
     const CLONE: Option<CloneFn<Self>> = None;
-    /// How to see elements as bytes, for access by id.
+    /// The function that views elements as bytes, which a derived `HASH` uses.
     const BYTES: Option<BytesFn<Self>> = None;
-    /// How the state hash sees elements.
+    /// The rule by which the state hash covers elements.
     const HASH: HashRule<Self>;
-    /// How to replace the entities that an element refers to.
+    /// The function that replaces the entities that an element refers to.
     const MAP_ENTITIES: Option<MapEntitiesFn<Self>> = None;
-    /// How to save elements in a snapshot.
+    /// The codec that saves elements in a snapshot.
     const CODEC: Codec<Self> = Codec::UNSAVED;
     /// The names that the buffer had in earlier versions of the program.
     const WAS: &'static [&'static str] = &[];
 
-    /// The name of the buffer in messages, in the state hash and in snapshots.
+    /// Returns the name of the buffer in messages, in the state hash and in snapshots.
     #[must_use]
     fn name() -> &'static str {
         type_name::<Buffer<Self>>()
     }
 
-    /// The fields of an element, as [`Component::fields`] has them.
+    /// Returns the fields of an element as text, as [`Component::fields`] does.
     #[must_use]
     fn fields() -> Name {
         Name::from("")
@@ -274,7 +273,7 @@ fn clone_elements<T: BufferElement>(buffer: &Buffer<T>) -> Buffer<T> {
 }
 
 fn hash_elements<T: BufferElement>(buffer: &Buffer<T>, hasher: &mut StateHasher) {
-    // Elements without a size have nothing to see, but they have a number.
+    // Elements without a size have no contents to hash, but they have a number.
     hasher.write_u64(buffer.len() as u64);
     T::HASH.hash_all(buffer, hasher);
 }
@@ -285,7 +284,7 @@ fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(En
     }
 }
 
-/// Writes the number of elements and the bytes that they are.
+/// Writes the number of elements and their bytes.
 fn write_plain<T: BufferElement>(buffer: &Buffer<T>, out: &mut Vec<u8>) -> Result<(), CodecError> {
     out.extend((buffer.len() as u64).to_le_bytes());
     T::CODEC.write_all(buffer, out)
@@ -293,7 +292,7 @@ fn write_plain<T: BufferElement>(buffer: &Buffer<T>, out: &mut Vec<u8>) -> Resul
 
 fn read_plain<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
     let count = read_number(source)?;
-    // Seen to be values, hence to be there, before there is room for them.
+    // The bytes are checked to be values, and so to exist, before memory is reserved for the values.
     let mut bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
     let mut buffer = Buffer::with_capacity(count);
     for _ in 0..count {
@@ -302,8 +301,8 @@ fn read_plain<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecEr
     Ok(buffer)
 }
 
-/// Writes the number of elements, and each of them behind its length in bytes. So an element takes
-/// some bytes even if it has nothing in it, and there are not more of them than bytes.
+/// Writes the number of elements, and each of them after its length in bytes. So an element takes some
+/// bytes even if it is empty, and there cannot be more elements than bytes.
 fn write_elements<T: BufferElement>(
     buffer: &Buffer<T>,
     out: &mut Vec<u8>,

@@ -1,4 +1,4 @@
-//! Hooks and observers: code of the user that runs when components and entities come and go.
+//! Hooks and observers: user code that runs when components and entities come and go.
 
 use alloc::sync::Arc;
 use alloc::vec::Vec;
@@ -10,40 +10,40 @@ use crate::error::UnknownComponent;
 use crate::hash::BuildFibonacci;
 use crate::world::{DEPTH_MAX, Lifecycle, World};
 
-/// What happened to a component of an entity, or is about to.
+/// The kind of an event: what happened to a component of an entity, or is about to happen.
 ///
-/// | operation | told before | told after |
+/// | operation | called before | called after |
 /// |---|---|---|
 /// | spawn, instantiate | | `Add` of all, then `Insert` of all |
 /// | insert | `Replace` of those that are there | `Add` of the new ones, then `Insert` of all |
 /// | remove | `Replace` of all, then `Remove` of all | |
 /// | despawn, clear | `Despawn` of all, then `Replace`, then `Remove` | |
 ///
-/// The components of a bundle come in declared order, those of an entity that is despawned or
-/// instantiated in the order in which their types were first used. Of each, the hook is called
-/// first, then the observers in the order of their registration. Before an operation the values
-/// are as they were, after it everything is complete; no book is ever open.
+/// The components of a bundle come in declared order. Those of an entity that is despawned or
+/// instantiated come in the order in which their types were first used. For each component, the hook is
+/// called first, then the observers in the order of their registration. Before an operation the values
+/// are as they were; after it everything is complete. The world is consistent in both cases.
 ///
-/// Batches, bulk operations and command buffers tell the same, entity by entity. Nothing is told
-/// when a component is switched on or off: bits are flipped by many threads at once, where there
-/// is no world to give to an observer.
+/// Batches, bulk operations and command buffers trigger the same events, entity by entity. Enabling or
+/// disabling a component triggers nothing: many threads flip bits at once, and none has a world to pass
+/// to an observer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 #[non_exhaustive]
 pub enum EventKind {
-    /// The entity has the component, which it did not have.
+    /// The component was added to the entity, which did not have it.
     Add,
-    /// The entity has a new value of the component, which it may have had before.
+    /// The entity has a new value of the component. It may have had another one before.
     Insert,
-    /// The value is about to be replaced or removed, and can still be read.
+    /// The value is about to be replaced or removed. It can still be read.
     Replace,
-    /// The component is about to be removed, and can still be read.
+    /// The component is about to be removed. It can still be read.
     Remove,
-    /// The entity is about to be despawned, and is still there.
+    /// The entity is about to be despawned. It is still in the world.
     Despawn,
 }
 
 impl EventKind {
-    /// Whether it is told before it takes place.
+    /// Whether it is triggered before it takes place.
     pub(crate) const fn comes_before(self) -> bool {
         matches!(self, Self::Replace | Self::Remove | Self::Despawn)
     }
@@ -59,26 +59,26 @@ impl EventKind {
     }
 }
 
-/// One thing that happened, or is about to.
+/// An event: something that happened to a component of an entity, or is about to happen.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct Event {
-    /// What it is.
+    /// The kind of the event.
     pub kind: EventKind,
-    /// To whom.
+    /// The entity to which it happens.
     pub entity: Entity,
-    /// Of which component.
+    /// The component to which it happens.
     pub component: ComponentId,
 }
 
-/// The name of an observer in its world, by which it can be taken away again.
+/// The id of an observer in its world, by which it can be removed.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
 type ObserverFn = dyn Fn(&mut World, &dyn Any, Entity) + Send + Sync;
 
-/// A hook, whose number is zero, or an observer. It is shared so that it lives on while it runs,
-/// also if it takes itself away.
+/// A hook, which has the id zero, or an observer. It is shared, so it stays alive while it runs, even if
+/// it removes itself.
 #[derive(Clone)]
 struct Observer {
     id: ObserverId,
@@ -87,24 +87,24 @@ struct Observer {
 
 const HOOK: ObserverId = ObserverId(0);
 
-/// The events that an observer is called for.
+/// The events for which an observer is called.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
 enum Topic {
     /// An [`Event`] of a component.
     Component(EventKind, ComponentId),
-    /// Any event of a type of the user.
+    /// Any event of a user-defined type.
     Type(TypeId),
 }
 
 /// The hooks and observers of one world.
 #[derive(Default)]
 struct Observers {
-    /// In increasing order of ids.
+    /// Each list is in increasing order of ids.
     lists: hashbrown::HashMap<Topic, Vec<Observer>, BuildFibonacci>,
     has_event_observers: bool,
     newest: u64,
     depth: u32,
-    /// What is being told at this moment, the innermost last.
+    /// The events that are being triggered, the innermost last.
     dispatch: Vec<Event>,
 }
 
@@ -120,7 +120,7 @@ impl Observers {
         id
     }
 
-    /// Which observer comes after `last`, of those that were there up to `newest`.
+    /// Returns the observer after `last`, of those whose ids are at most `newest`.
     fn next(&self, topic: Topic, last: Option<ObserverId>, newest: u64) -> Option<Observer> {
         let list = self.list(topic);
         let place = list.partition_point(|observer| Some(observer.id) <= last);
@@ -128,7 +128,7 @@ impl Observers {
     }
 }
 
-/// As observers of all events are kept.
+/// Converts an observer of a component into the form in which all observers are stored.
 fn of_component(watch: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Arc<ObserverFn> {
     Arc::new(move |world, event, _| {
         if let Some(&event) = event.downcast_ref() {
@@ -137,11 +137,11 @@ fn of_component(watch: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Ar
     })
 }
 
-/// The hooks and observers of a world: [`World::hooks`].
+/// Access to the hooks and observers of a world. Created by [`World::hooks`].
 ///
-/// A *hook* belongs to a component: there is one for each [kind of event](EventKind), which runs before
-/// all observers and stays for ever. Code that only wants to know *observes*. What is said of observers
-/// at [`observe`](Self::observe) holds for hooks.
+/// A *hook* belongs to a component: there is one for each [kind of event](EventKind). It runs before all
+/// observers and is never removed. Code that only wants to be notified *observes*. What
+/// [`observe`](Self::observe) says about observers also holds for hooks.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -167,11 +167,11 @@ pub struct Hooks<'w>(&'w mut World);
 debug_fields!([] Hooks<'_>:);
 
 impl Hooks<'_> {
-    /// Sets what runs first whenever this happens to a component of this type.
+    /// Sets the hook of a component type for a kind of event. It runs first whenever that happens.
     ///
     /// # Panics
-    /// Panics if the hook for it is set already, and if an entity has the component: the hook would
-    /// have missed it.
+    /// Panics if this hook is set already, or if an entity has the component, because the hook would have
+    /// missed it.
     pub fn on<T: Component>(
         &mut self,
         kind: EventKind,
@@ -193,27 +193,25 @@ impl Hooks<'_> {
         self
     }
 
-    /// Has a closure called whenever this happens to a component of this type; see [`EventKind`]
-    /// for when exactly, and in which order.
+    /// Adds an observer, which is called whenever this happens to a component of this type. [`EventKind`]
+    /// says when exactly, and in which order.
     ///
-    /// An observer (an observer or a hook) may do anything to the world. What it does happens at
-    /// once, with events of its own, before the next observer is called. If it takes the component
-    /// away, or the entity, the observers after it are not called. What is about to happen is told
-    /// once: an observer that is told of a removal and despawns the entity is not told again of the
-    /// same by what it did. An operation that has told its
-    /// observers beforehand then goes by what they made of the world: an insertion into an entity
-    /// that they despawned is refused. An observer that is added takes part from the next event
-    /// on; one that is taken away is not called any more, and may take away itself.
+    /// An observer, or a hook, may do anything to the world. What it does happens at once, with events of
+    /// its own, before the next observer is called. If it removes the component or despawns the entity,
+    /// the observers after it are not called. What is about to happen is triggered once: if an observer
+    /// of a removal despawns the entity, that does not trigger the same event again. An operation that
+    /// has called its observers beforehand continues with the world as they left it: an insertion into an
+    /// entity that they despawned is refused. An observer that is added takes part from the next event
+    /// on. One that is removed is not called any more. It may remove itself.
     ///
-    /// Should an observer panic, the world is in order: what was told before it took place has not
-    /// taken place, what was told afterwards has; and an entity whose last cleanup component was
-    /// removed is gone. The observers after it are not called. Nor are
-    /// those that would have been told of an insertion during which the drop of a replaced value
-    /// panicked.
+    /// If an observer panics, the world is consistent: an event that is triggered beforehand has not
+    /// taken place, and one that is triggered afterwards has. An entity whose last cleanup component was
+    /// removed is gone. The observers after the one that panicked are not called. Nor are the observers
+    /// of an insertion during which the drop of a replaced value panicked, if they come after it.
     ///
     /// # Panics
-    /// Panics if observers cause each other 128 levels deep, or if an observer puts another world in place
-    /// of the one that it was given: in the operation that they observe.
+    /// Panics if observers trigger each other 128 levels deep, or if an observer puts another world in
+    /// place of the one that it was given. The panic comes from the operation that is observed.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -241,11 +239,11 @@ impl Hooks<'_> {
         self.add(kind, component, of_component(observer))
     }
 
-    /// Has a closure called whenever this happens to the component of this id, as
+    /// Adds an observer, which is called whenever this happens to the component with this id, as
     /// [`observe`](Self::observe) does.
     ///
     /// # Errors
-    /// Returns an error if the id is not of this world.
+    /// Returns an error if the world does not know the id.
     pub fn observe_by_id(
         &mut self,
         kind: EventKind,
@@ -266,8 +264,8 @@ impl Hooks<'_> {
         self.0.watched().add(Topic::Component(kind, component), watch)
     }
 
-    /// Has a closure called whenever an event of this type is [triggered](Self::trigger). What
-    /// holds for other [observers](Self::observe) holds for this one.
+    /// Adds an observer, which is called whenever an event of this type is [triggered](Self::trigger). It
+    /// behaves like other [observers](Self::observe).
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -296,11 +294,11 @@ impl Hooks<'_> {
         observers.add(Topic::Type(TypeId::of::<E>()), Arc::new(watch))
     }
 
-    /// Takes an observer away. `false` if it was away already.
+    /// Removes an observer. Returns `false` if it was removed already.
     pub fn unobserve(&mut self, observer: ObserverId) -> bool {
         let lists = &mut self.0.extensions.get_mut::<Observers>().lists;
-        // The archetypes keep their flags: it is a test too much, no more. What the closure holds
-        // is dropped in the end, with all lists in order.
+        // The archetypes keep their flags, which costs a check and no more. The captures of the closure
+        // are dropped at the end, when all lists are consistent.
         let found = lists.values_mut().find_map(|list| {
             let place = list.binary_search_by_key(&observer, |observer| observer.id).ok()?;
             Some(list.remove(place))
@@ -308,34 +306,34 @@ impl Hooks<'_> {
         found.is_some()
     }
 
-    /// Calls the observers of an event of any type, in the order of their registration. The
-    /// entity is what the event is about; whether it is alive is for the observers to say.
+    /// Calls the observers of an event of any type, in the order of their registration. `entity` is the
+    /// entity that the event is about. It need not be alive.
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
         self.0.tell(Topic::Type(TypeId::of::<E>()), None, (event, entity));
     }
 }
 
-/// Hooks, observers, and events of the user.
+/// Hooks, observers, and user-defined events.
 impl World {
-    /// The hooks and observers of this world, to be added, and to be called by an event of the user.
+    /// Returns access to the hooks and observers of this world: to add them, and to trigger events.
     #[must_use]
     pub const fn hooks(&mut self) -> Hooks<'_> {
         Hooks(self)
     }
 
-    /// Whether anything observes events that the user makes, and those of relations.
+    /// Whether an observer of a user-defined event, or of a relation, was ever added.
     pub(crate) fn has_event_observers(&self) -> bool {
         self.extensions.get::<Observers>().is_some_and(|hooks| hooks.has_event_observers)
     }
 
-    /// The hooks and observers of a world whose kernel calls them from now on.
+    /// Returns the hooks and observers, which the kernel calls from now on.
     fn watched(&mut self) -> &mut Observers {
         self.callbacks.trigger = trigger;
         self.extensions.get_mut()
     }
 
-    /// Calls the observers that are there now, one after the other: those of a component for as long as the
-    /// entity has it.
+    /// Calls the observers that exist now, one after the other. Those of a component are called for as
+    /// long as the entity has it.
     fn tell(&mut self, topic: Topic, dispatched: Option<Event>, of: (&dyn Any, Entity)) {
         let Some(newest) = self.extensions.get::<Observers>().map(|it| it.newest) else { return };
         let (mut last, (event, entity)) = (None, of);
@@ -349,15 +347,15 @@ impl World {
         }
     }
 
-    /// Calls an observer.
+    /// Calls one observer, one level deeper.
     fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
-        /// Goes up again, whatever happens.
+        /// Restores the depth when it is dropped, also by a panic.
         struct Deeper<'w>(&'w mut World, usize, u64);
 
         impl Drop for Deeper<'_> {
             fn drop(&mut self) {
                 if self.0.id() != self.2 {
-                    // Not the world that went deeper: `call` panics.
+                    // This is not the world whose depth was increased: `call` panics.
                     return;
                 }
                 let hooks = self.0.extensions.get_mut::<Observers>();
@@ -380,16 +378,16 @@ impl World {
     }
 }
 
-/// Which components of an entity are told of.
+/// The components of an entity whose events are triggered.
 #[derive(Clone, Copy)]
 enum Which<'a> {
     All,
     These(&'a [ComponentId]),
-    /// All, but those that stay are not told to be removed.
+    /// All. For those that stay for cleanup, only the despawning is triggered.
     Passing,
 }
 
-/// What the kernel calls once there is a hook or an observer.
+/// The function that the kernel calls once there is a hook or an observer.
 fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
     use EventKind::{Add, Despawn, Insert, Remove, Replace};
     match moment {
@@ -413,8 +411,8 @@ fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
 }
 
 impl World {
-    /// Tells of these kinds, in this order, and of these components, or all.
-    /// Each is told of once: also those that observers add meanwhile.
+    /// Triggers events of these kinds, in this order, for these components, or for all. Each event is
+    /// triggered once. Those whose observers are added meanwhile are included.
     fn trigger_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
         let mut told = Vec::new();
         while let Some(event) = self.pending(entity, kinds, which, &told) {

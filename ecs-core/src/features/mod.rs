@@ -1,5 +1,5 @@
-//! The features above the kernel: the kernel names none of them, and calls them through
-//! [`Callbacks`](crate::world::Callbacks) alone.
+//! The features above the kernel. The kernel names none of them, and calls them only through
+//! [`Callbacks`](crate::world::Callbacks).
 
 pub(crate) mod buffer;
 pub(crate) mod dynamic;

@@ -1,4 +1,4 @@
-//! Making copies of entities, with all that belongs to them.
+//! Instantiation: copies of entities, with all that belongs to them.
 
 use alloc::vec::Vec;
 
@@ -16,11 +16,11 @@ use crate::transfer::{Bundles, Change, RowCopies, Transition};
 use crate::user_code::expected;
 use crate::world::{EntitySet, Lifecycle, World};
 
-/// The entity is a template: queries leave it out unless they name this tag (`With<Prefab>`, or
-/// any other term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
+/// A tag for templates: queries skip an entity with it unless they name it (`With<Prefab>`, or any other
+/// term), and copies made by [`instantiate`](crate::World::instantiate) do not have it.
 ///
-/// To be inserted and removed like any other component. Looking an entity up by its handle finds
-/// it as ever.
+/// It is inserted and removed like any other component. A lookup of the entity by its handle is not
+/// affected.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -51,26 +51,26 @@ impl Component for Prefab {
 /// An entity and its descendants, each after its parent.
 struct Family {
     members: Vec<Entity>,
-    /// Where each member stands.
+    /// The index of each member.
     places: hashbrown::HashMap<Entity, usize, BuildFibonacci>,
-    /// How many pairs there are of one of them and another entity.
+    /// The number of pairs of a member and another entity that are related.
     outsiders: usize,
 }
 
 /// Copies of entities.
 impl World {
-    /// Copies of an entity, `count` of them: its components cloned, their bits as they are.
+    /// Creates `count` copies of an entity, and returns their handles. Components are cloned, and the
+    /// enabled bits are copied.
     ///
-    /// Its [descendants](crate::RelationRef::descendants) are copied with it. What refers to one of these
-    /// entities (fields marked `#[component(entity)]`, relations, the elements of buffers) refers
-    /// in the copy to the copy of that entity; what refers to other entities is as it was, and an
-    /// entity that is related to others has copies that are related to them. The tag
-    /// [`Prefab`] and [cleanup components](crate::Component::CLEANUP) are not
-    /// copied.
+    /// Its [descendants](crate::RelationRef::descendants) are copied with it. A reference to one of these
+    /// entities (in fields marked `#[component(entity)]`, relations, the elements of buffers) refers in
+    /// the copy to the copy of that entity. References to other entities stay as they are, and if an
+    /// entity is related to others, its copies are related to them as well. The tag [`Prefab`] and
+    /// [cleanup components](crate::Component::CLEANUP) are not copied.
     ///
-    /// Should a clone panic, the copies before it are there, and nothing of the one that it was
-    /// for. Should an [observer](crate::Hooks::observe) take the original away, the copies made before are
-    /// returned.
+    /// If a clone panics, the copies before exist, and nothing remains of the copy that it was for. If an
+    /// [observer](crate::Hooks::observe) despawns the original or makes it impossible to copy, the copies
+    /// made before are returned.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -92,11 +92,11 @@ impl World {
     /// ```
     ///
     /// # Errors
-    /// Returns an error if the entity is not in the world, or a component of it or of a descendant
-    /// is not `Clone`; nothing is copied then.
+    /// Returns an error if the entity is not in the world, or if a component of it or of a descendant is
+    /// not `Clone`. Nothing is copied then.
     ///
     /// # Panics
-    /// Panics if the world has no handle left (see [`World`]); the copies before that are there.
+    /// Panics if the world has no handle left (see [`World`]). The copies before that exist.
     pub fn instantiate(
         &mut self,
         prefab: Entity,
@@ -112,8 +112,8 @@ impl World {
         Ok(copies)
     }
 
-    /// Copies of an entity as [`instantiate`](Self::instantiate) makes them, each of which is then
-    /// given the bundle that the closure makes for it: its number counts from zero.
+    /// Creates copies of an entity, as [`instantiate`](Self::instantiate) does, and adds to each the
+    /// bundle that the closure returns for its number. Numbers start at zero.
     ///
     /// # Errors
     /// Returns the errors of [`instantiate`](Self::instantiate).
@@ -128,11 +128,11 @@ impl World {
     ) -> Result<Vec<Entity>, InstantiateError> {
         let mut copies = self.instantiate(prefab, 0)?;
         for index in 0..count {
-            // User code: nothing is half done.
+            // User code: nothing is incomplete while it runs.
             let bundle = bundle(index);
             let Ok(one) = self.instantiate(prefab, 1) else { break };
             if let Some(&copy) = one.first() {
-                // An observer may have taken the copy away.
+                // An observer may have despawned the copy.
                 drop(self.insert(copy, bundle));
             }
             copies.extend(one);
@@ -144,7 +144,7 @@ impl World {
         self.flags_of(entity).any(ArchetypeFlags::RELATED)
     }
 
-    /// Where an entity is that can be copied.
+    /// Returns the location of an entity, if it can be copied.
     fn locate_original(&self, entity: Entity) -> Result<Location, InstantiateError> {
         let from = self.locate(entity).ok_or(NoSuchEntity(entity))?;
         match self.archetypes.get(from.archetype).not_clone() {
@@ -156,7 +156,7 @@ impl World {
         }
     }
 
-    /// Copies an entity to which no entity is related.
+    /// Copies an entity without relations.
     fn instantiate_alone(
         &mut self,
         prefab: Entity,
@@ -171,7 +171,7 @@ impl World {
                 self.copy_run(prefab, from, wanted, copies);
                 continue;
             }
-            // Who is told of a copy may change the original, so each is made by itself.
+            // An observer of a copy may change the original, so each copy is made by itself.
             self.copy_run(prefab, from, 1, copies);
             if let Some(&copy) = copies.last() {
                 self.trigger_lifecycle(copy, Lifecycle::Arrived);
@@ -185,7 +185,7 @@ impl World {
         Ok(())
     }
 
-    /// Copies an entity, its descendants, and what they are to others.
+    /// Copies an entity, its descendants, and their relations to others.
     fn instantiate_families(
         &mut self,
         prefab: Entity,
@@ -231,10 +231,10 @@ impl World {
         Ok(Family { members, places, outsiders })
     }
 
-    /// One copy of each member. Should a clone panic, or there be no handle left, there is none.
+    /// Copies each member once. If a clone panics, or no handle is left, there are no copies.
     fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, ArchetypeFlags) {
         if family.outsiders > 0 {
-            // For the copies, and for those that they are related to: both, or nothing is done.
+            // For the copies and for the entities that they are related to: all succeed, or none.
             let chunks = self.chunks_for(family.members.len()) + family.outsiders;
             self.blocks.directory.expect_room(chunks);
         }
@@ -257,7 +257,7 @@ impl World {
         (core::mem::take(&mut copying.handles), flags)
     }
 
-    /// Brings the relations of a copied family with others in step.
+    /// Brings the relations of a copied family to others in step.
     fn adopt(&mut self, members: &[Entity]) {
         let family: EntitySet = members.iter().copied().collect();
         for index in 0..self.relations().len() {
@@ -270,7 +270,7 @@ impl World {
         for index in 0..self.relations().len() {
             let relation = self.relations()[index];
             for target in relation.targets.of_entity(self, copy).to_vec() {
-                // An observer may have taken it apart.
+                // An observer may have ended the relation.
                 if relation.targets.of_entity(self, copy).contains(&target) {
                     (relation.trigger)(self, true, (copy, target));
                 }
@@ -279,10 +279,10 @@ impl World {
     }
 }
 
-/// A family that is being copied. The copies go again, unless all were made.
+/// A family that is being copied. On drop the copies are removed, unless all were made.
 struct Copying<'w> {
     world: &'w mut World,
-    /// By member, as far as they have one; reserved, or alive once it has been copied.
+    /// The handles of the copies so far, by member: reserved, or alive once the member was copied.
     handles: Vec<Entity>,
     is_complete: bool,
 }
@@ -296,24 +296,24 @@ impl Drop for Copying<'_> {
             if self.world.entities.is_reserved(copy) {
                 self.world.entities.release(copy);
             } else if let Some(row) = self.world.moves().locate(copy) {
-                // No hook has been told of it, and nothing is related to it but its own.
+                // No observer has been called for it, and only other copies are related to it.
                 drop(row.despawn());
             }
         }
     }
 }
 
-/// Why an entity could not be instantiated.
+/// The reason why an entity could not be instantiated.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum InstantiateError {
-    /// The entity to copy is not in this world.
+    /// The entity to be copied is not in this world.
     NoSuchEntity(NoSuchEntity),
     /// One of its components cannot be cloned.
     NotClone {
         /// The name of the component.
         component: Name,
-        /// What [else](crate::Component::INSTEAD_OF_CLONE) to do; may be empty.
+        /// What to do [instead](crate::Component::INSTEAD_OF_CLONE). It may be empty.
         instead: &'static str,
     },
 }
@@ -327,15 +327,16 @@ error_text! { InstantiateError:
 from_error!(NoSuchEntity => InstantiateError::NoSuchEntity);
 
 impl CommandBuffer {
-    /// Makes copies of an entity, as [`World::instantiate`](crate::World::instantiate) does.
+    /// Creates copies of an entity, as [`World::instantiate`](crate::World::instantiate) does.
     pub fn instantiate(&mut self, prefab: Entity, count: usize) {
         self.record_call("instantiate", prefab, move |world, prefab, _| {
             world.instantiate(prefab, count).map(drop).map_err(Into::into)
         });
     }
 
-    /// Makes copies of an entity and gives each the bundle that the closure makes for it, as
-    /// [`World::instantiate_with`](crate::World::instantiate_with) does. Deferred entities in the bundles are replaced.
+    /// Creates copies of an entity and adds to each the bundle that the closure returns for it, as
+    /// [`World::instantiate_with`](crate::World::instantiate_with) does. Deferred entities in the bundles
+    /// are replaced.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -365,16 +366,15 @@ impl CommandBuffer {
 type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
 
 impl World {
-    /// What is to be done for each copy of an entity that is at `from`.
+    /// Returns the flags of the archetype that copies of an entity at `from` come to.
     fn duties_of_copies(&mut self, from: Location) -> ArchetypeFlags {
         let Self { bundles, registry, archetypes, .. } = self;
         let target = copying(bundles, from, registry, archetypes).target;
         archetypes.get(target).flags
     }
 
-    /// Copies one entity into as many rows of one chunk as there are, at most `wanted`; references
-    /// to itself become references to the copy. Should a clone panic, the copies before it are
-    /// there.
+    /// Copies one entity into as many rows of one chunk as there are, at most `wanted`. References to the
+    /// entity itself become references to the copy. If a clone panics, the copies before exist.
     fn copy_run(
         &mut self,
         original: Entity,
@@ -394,8 +394,8 @@ impl World {
         }
     }
 
-    /// Copies one entity, whose handle was reserved. Returns what is to be done next. `made` is
-    /// memory, which members of a family share: the copies before this one.
+    /// Copies one entity to a reserved handle. Returns the flags of the copy's archetype. `made` is
+    /// memory that the members of a family share; it holds the copies before this one.
     fn copy_reserved(
         &mut self,
         from: Location,
@@ -416,7 +416,7 @@ impl World {
     }
 }
 
-/// The transition from an original to its copies.
+/// Returns the transition from an original to its copies.
 fn copying<'a>(
     bundles: &'a mut Bundles,
     from: Location,

@@ -1,4 +1,4 @@
-//! One number for the state of a world, which values are not in it, and where two states differ.
+//! The hash of the state of a world, and the differences between two states.
 
 use alloc::format;
 use alloc::string::String;
@@ -13,10 +13,11 @@ use crate::name::Name;
 use crate::storage::RowAddress;
 use crate::world::World;
 
-/// The hash of a state, and the components whose values are not in it. Made by
+/// The hash of a state, and the names of the components that it does not cover. Created by
 /// [`World::state_hash`].
 ///
-/// Two are equal if the states are, as far as they are seen, and the same components are left out.
+/// Two hashes are equal if the states are equal, as far as the hash covers them, and the same components
+/// are not covered.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -38,31 +39,32 @@ use crate::world::World;
 #[must_use]
 pub struct StateHash {
     value: u64,
-    /// In order, each once.
+    /// Sorted and without duplicates.
     uncovered: Vec<Name>,
 }
 
 impl StateHash {
-    /// The number.
+    /// Returns the hash as a number.
     #[must_use]
     pub const fn value(&self) -> u64 {
         self.value
     }
 
-    /// The components that there are and whose values are not in the number, or not wholly: those
-    /// that are declared `#[component(unhashed)]`. By name, in order.
+    /// Returns the names of the components in the state that the hash does not cover, or not wholly:
+    /// those that are declared `#[component(unhashed)]`, and those that were registered at run time
+    /// without a hash function. They are sorted.
     #[must_use]
     pub fn uncovered(&self) -> &[Name] {
         &self.uncovered
     }
 
-    /// Whether every value of every component is in the number.
+    /// Whether the hash covers every value of every component.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.uncovered.is_empty()
     }
 
-    /// Takes in more of the state: a resource, the turn of a game.
+    /// Adds more of the state to the hash, such as a resource or the turn of a game.
     pub fn and(mut self, more: impl FnOnce(&mut StateHasher)) -> Self {
         self.value = hash_of(|hasher| {
             hasher.write_u64(self.value);
@@ -71,7 +73,7 @@ impl StateHash {
         self
     }
 
-    /// Takes in the state of another world.
+    /// Adds the state of another world to the hash.
     pub fn and_world(self, world: &World) -> Self {
         let other = world.state_hash();
         let mut both = self.and(|hasher| hasher.write_u64(other.value));
@@ -81,7 +83,7 @@ impl StateHash {
     }
 }
 
-/// Sixteen digits, and what is not in them.
+/// Writes sixteen hexadecimal digits, and the names that the hash does not cover.
 impl fmt::Display for StateHash {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{:016x}", self.value)?;
@@ -95,14 +97,14 @@ impl fmt::Display for StateHash {
 
 /// The state hash.
 impl World {
-    /// The hash of all entities: their handles, which components they have, which of these are
+    /// Returns the hash of all entities: their handles, which components they have, which of these are
     /// enabled, and their values.
     ///
-    /// Every value is in it, but for components that are declared `#[component(unhashed)]`: those
-    /// are [named](StateHash::uncovered) with it. Resources are not entities: what a game keeps in
-    /// them is added by [`StateHash::and`].
+    /// It covers every value, except those of the components that it [names](StateHash::uncovered), such
+    /// as those declared `#[component(unhashed)]`. Resources are not entities: to include what a game
+    /// keeps in them, use [`StateHash::and`].
     ///
-    /// It does not depend on where the rows are, nor on the order in which component types were
+    /// The hash does not depend on the places of rows, nor on the order in which component types were
     /// first used: the same entities with the same components have the same hash.
     ///
     /// ```
@@ -120,7 +122,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    /// Panics if a component is hashed by its codec or by serde, and that fails to write a value.
     pub fn state_hash(&self) -> StateHash {
         let mut seen = Seen::default();
         for archetype in self.archetypes().iter().filter(|archetype| !archetype.is_empty()) {
@@ -134,11 +136,11 @@ impl World {
         seen.finish()
     }
 
-    /// The hash of some entities, as [`state_hash`](Self::state_hash) is that of all. Their order does
-    /// not matter; those that are not alive are not in it.
+    /// Returns the hash of some entities, as [`state_hash`](Self::state_hash) does for all. Their order
+    /// does not matter. Entities that are not alive are left out.
     ///
     /// # Panics
-    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    /// Panics if a component is hashed by its codec or by serde, and that fails to write a value.
     pub fn state_hash_of(&self, entities: impl IntoIterator<Item = Entity>) -> StateHash {
         let mut seen = Seen::default();
         let mut entered = None;
@@ -154,17 +156,18 @@ impl World {
     }
 }
 
-/// What was hashed so far.
+/// The state that was hashed so far.
 #[derive(Default)]
 struct Seen {
     count: u64,
-    /// Of the hashes of entities: where their rows are does not matter.
+    /// The sum of the hashes of entities, so that the places of their rows do not matter.
     sum: u64,
     uncovered: Vec<Name>,
 }
 
 impl Seen {
-    /// Notes what is not seen of an archetype, and gives the hashes of its components' names.
+    /// Records which components of an archetype are not covered, and returns the hashes of its
+    /// components' names.
     fn enter(&mut self, archetype: &Archetype) -> Vec<u64> {
         let infos = archetype.columns.iter().map(|column| &column.info);
         for info in infos.filter(|info| !info.erased.is_hashed) {
@@ -195,20 +198,20 @@ fn sort(names: &mut Vec<Name>) {
     names.dedup();
 }
 
-/// The hash of what `write` writes.
+/// Returns the hash of what `write` writes.
 fn hash_of(write: impl FnOnce(&mut StateHasher)) -> u64 {
     let mut hasher = StateHasher::new();
     write(&mut hasher);
     hasher.finish()
 }
 
-/// The hashes of the names of an archetype's components.
+/// Returns the hashes of the names of an archetype's components.
 fn name_hashes(archetype: &Archetype) -> Vec<u64> {
     let names = archetype.columns.iter().map(|column| &column.info.name);
     names.map(|name| hash_of(|hasher| hasher.write(name.as_bytes()))).collect()
 }
 
-/// The hash of one entity: a sum over its components, so that their order does not matter.
+/// Returns the hash of one entity: a sum over its components, so that their order does not matter.
 fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
     let mut components = 0_u64;
     for (index, &name) in names.iter().enumerate() {
@@ -226,8 +229,8 @@ fn row_hash(archetype: &Archetype, address: RowAddress, names: &[u64]) -> u64 {
 
 /// The hashes of all chunks of a world.
 ///
-/// Other than [`World::state_hash`] it takes in where rows are, so that two runs differ in it as soon
-/// as they visit entities in another order.
+/// Unlike [`World::state_hash`], it depends on the places of rows. So two runs differ in it as soon as
+/// they visit entities in different orders.
 ///
 /// ```
 /// use formic_ecs::HashTree;
@@ -254,10 +257,10 @@ struct ChunkHash {
 }
 
 impl HashTree {
-    /// The hashes of all chunks of a world.
+    /// Computes the hashes of all chunks of a world.
     ///
     /// # Panics
-    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    /// Panics if a component is hashed by its codec or by serde, and that fails to write a value.
     #[must_use]
     pub fn of(world: &World) -> Self {
         let archetypes = world.archetypes().iter().enumerate();
@@ -274,7 +277,7 @@ impl HashTree {
         Self { chunks: chunks.collect() }
     }
 
-    /// The chunks that are not in both.
+    /// Returns the chunks that are not the same in both.
     fn differing(&self, other: &Self) -> impl Iterator<Item = [Option<ChunkHash>; 2]> {
         (0..self.chunks.len().max(other.chunks.len())).filter_map(move |place| {
             let both = [self, other].map(|tree| tree.chunks.get(place).copied());
@@ -284,27 +287,27 @@ impl HashTree {
     }
 }
 
-/// In what two worlds differ first: one is *here*, the other *there*.
+/// The first difference between two worlds: one is *here*, the other *there*.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum Difference {
-    /// An entity is alive in one of them alone.
+    /// An entity is alive in only one of them.
     Alive {
         /// The entity.
         entity: Entity,
         /// Whether it is alive here.
         here: bool,
     },
-    /// An entity has a component in one of them alone.
+    /// An entity has a component in only one of them.
     Component {
         /// The entity.
         entity: Entity,
         /// The component.
         component: Name,
-        /// Whether it has it here.
+        /// Whether the entity has it here.
         here: bool,
     },
-    /// A component of an entity is enabled in one of them alone.
+    /// A component of an entity is enabled in only one of them.
     Enabled {
         /// The entity.
         entity: Entity,
@@ -313,22 +316,22 @@ pub enum Difference {
         /// Whether it is enabled here.
         here: bool,
     },
-    /// A component of an entity has two values.
+    /// A component of an entity has different values.
     Value {
         /// The entity.
         entity: Entity,
         /// The component.
         component: Name,
-        /// The value here: as `Debug` writes it, or as bytes where the type is no `Debug`.
+        /// The value here: as `Debug` writes it, else its bytes, else its hash.
         here: String,
         /// The value there.
         there: String,
     },
-    /// Entities are visited in another order; all of them are the same.
+    /// Entities are visited in different orders, and are otherwise the same.
     Order {
-        /// The entity at the first place that differs.
+        /// The entity here at the first place that differs.
         here: Option<Entity>,
-        /// The entity at that place there.
+        /// The entity there at that place.
         there: Option<Entity>,
     },
 }
@@ -350,14 +353,14 @@ fn named(entity: Option<Entity>) -> String {
 }
 
 impl Difference {
-    /// The first difference between the entities of two worlds, as far as the state hash sees them:
-    /// none if their [hashes](HashTree) are equal.
+    /// Returns the first difference between the entities of two worlds, as far as the state hash covers
+    /// them, or `None` if their [hashes](HashTree) are equal.
     ///
-    /// What is different about an entity comes before an order of rows that is: it is looked for in
-    /// all chunks whose hashes differ.
+    /// A difference of an entity takes precedence over a different order of rows: all chunks whose hashes
+    /// differ are searched for one.
     ///
     /// # Panics
-    /// Panics if a component is hashed by its codec and the codec fails to write a value.
+    /// Panics if a component is hashed by its codec or by serde, and that fails to write a value.
     #[must_use]
     pub fn between(one: &World, other: &World) -> Option<Self> {
         let mut order = None;

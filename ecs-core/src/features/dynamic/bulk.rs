@@ -1,4 +1,4 @@
-//! Changes to all entities that a query by ids finds.
+//! Changes to all entities that a query by component id finds.
 
 use super::query::DynamicMatch;
 use super::{ByIdError, ByIdMut, DynamicQuery, DynamicQueryError};
@@ -8,8 +8,8 @@ use crate::mask::Rows;
 use crate::query::ChunkRef;
 use crate::world::{Matches, World};
 
-/// All entities that a query by ids finds when a change is made to them, made by [`ByIdMut::bulk`]: what
-/// [`Bulk`](crate::Bulk) is to a filter.
+/// All entities that a query by ids finds at the time of a change. Created by [`ByIdMut::bulk`]. It is to
+/// such a query what [`Bulk`](crate::Bulk) is to a filter.
 ///
 /// ```
 /// use core::alloc::Layout;
@@ -38,7 +38,7 @@ pub struct DynamicBulk<'w> {
 debug_fields!([] DynamicBulk<'_>: query);
 
 impl<'w> ByIdMut<'w> {
-    /// All entities that a query by ids finds, to be changed together.
+    /// Selects all entities that a query by ids finds, to change them together.
     ///
     /// # Errors
     /// Returns an error if the query was built for another world.
@@ -49,12 +49,12 @@ impl<'w> ByIdMut<'w> {
 }
 
 impl<'w> DynamicBulk<'w> {
-    /// Gives each entity a component that was registered as plain bytes, with these; returns how many
-    /// entities there were. They go one by one.
+    /// Adds a component that was registered as plain bytes, with these bytes, to each entity, and returns
+    /// the number of entities. They are changed one by one.
     ///
     /// # Errors
-    /// Returns an error if the id is not of this world, the component was not registered as plain
-    /// bytes, or the bytes are not as many as a value has. Nothing has changed then.
+    /// Returns an error if the world does not know the id, the component was not registered as plain
+    /// bytes, or the number of bytes is not the size of a value. Nothing has changed then.
     pub fn insert(self, id: ComponentId, bytes: &[u8]) -> Result<usize, ByIdError> {
         self.world.expect_bytes(id, bytes, 1)?;
         let insert =
@@ -62,32 +62,32 @@ impl<'w> DynamicBulk<'w> {
         Ok(self.matches().one_by_one(self.world, insert))
     }
 
-    /// Takes a component of any kind from each entity that has it, and drops it; returns how many
-    /// entities there were. Rows go by runs and chunks, unless a hook watches.
+    /// Removes a component of any kind from each entity that has it, drops it, and returns the number of
+    /// entities. Rows are changed by runs and chunks, unless a hook observes the change.
     ///
-    /// Should a drop panic, it is as with [`Bulk::remove`](crate::Bulk::remove).
+    /// If a drop panics, the effect is that of [`Bulk::remove`](crate::Bulk::remove).
     ///
     /// # Errors
-    /// Returns an error if the id is not of this world, or the component is the world's to take.
+    /// Returns an error if the world does not know the id, or only the world removes the component.
     pub fn remove(self, id: ComponentId) -> Result<usize, ByIdError> {
         self.world.changeable(id)?;
         let one = |world: &mut World, entity| world.by_id_mut().remove(entity, id).is_ok();
         Ok(self.matches().remove(self.world, &[id], one))
     }
 
-    /// Takes each entity out of the world and drops its components; returns how many there were. Rows
-    /// go by runs and chunks, unless a hook watches.
+    /// Despawns each entity, and returns the number of entities. Rows are removed by runs and chunks,
+    /// unless a hook observes the change.
     ///
-    /// Should a drop panic, it is as with [`Bulk::despawn`](crate::Bulk::despawn).
+    /// If a drop panics, the effect is that of [`Bulk::despawn`](crate::Bulk::despawn).
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         self.matches().despawn(self.world)
     }
 
-    /// Switches a component on or off in each entity that has it; returns how many there were.
+    /// Enables or disables a component of each entity that has it, and returns the number of entities.
     ///
     /// # Errors
-    /// Returns an error if the id is not of this world, or the component is not enableable.
+    /// Returns an error if the world does not know the id, or the component is not enableable.
     pub fn set_enabled(self, id: ComponentId, enabled: bool) -> Result<usize, ByIdError> {
         let info = self.world.registry.find(id)?;
         if !info.enableable {

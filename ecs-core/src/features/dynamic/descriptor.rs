@@ -13,17 +13,18 @@ use crate::component::{
 use crate::hash::StateHasher;
 use crate::name::Name;
 
-/// Clones the value at the first pointer into the room at the second; the number is the size of a
-/// value in bytes.
+/// A function that clones the value at the first pointer into the room at the second. The number is the
+/// size of a value in bytes.
 pub type CloneValueFn = unsafe fn(NonNull<u8>, NonNull<u8>, usize);
 
-/// Takes the value at the pointer into the state hash; the number is the size of a value in bytes.
+/// A function that adds the value at the pointer to the state hash. The number is the size of a value in
+/// bytes.
 pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 
-/// What a component is that no Rust type stands for: one that a script declares, or a host in
-/// another language. [`ByIdMut::register`](crate::ByIdMut::register) takes it.
+/// The description of a component that has no Rust type: one that a script declares, or a host in another
+/// language. It is passed to [`ByIdMut::register`](crate::ByIdMut::register).
 ///
-/// Prefer [`bytes`](Self::bytes) where values are plain bytes: everything is safe then.
+/// Prefer [`bytes`](Self::bytes) if values are plain bytes: everything is safe then.
 ///
 /// ```
 /// use core::alloc::Layout;
@@ -43,24 +44,25 @@ pub type HashValueFn = unsafe fn(NonNull<u8>, usize, &mut StateHasher);
 pub struct ComponentDescriptor(ComponentInfo);
 
 impl ComponentDescriptor {
-    /// The most bytes that a value may have.
+    /// The maximum size of a value in bytes.
     pub const SIZE_MAX: usize = 1 << 24;
-    /// The coarsest alignment that a value may ask for.
+    /// The maximum alignment of a value in bytes.
     pub const ALIGN_MAX: usize = 4096;
 
-    /// A component whose values are plain bytes, with nothing to drop: they are copied as bytes,
-    /// take part in the state hash, and are saved in snapshots.
+    /// Describes a component whose values are plain bytes that need no drop. They are copied as bytes,
+    /// are part of the state hash, and are saved in snapshots.
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
         Self::new(name.into(), layout, Kind::Bytes, ErasedFns::PLAIN)
     }
 
-    /// A component whose values are something else: with a function that drops one in place, and what it
-    /// is given beside the value, where there is something to drop; one that clones one, where instantiation
-    /// is to copy it; and one that takes one into the state hash. Without that the component is among those that the hash
-    /// does [not cover](crate::StateHash::uncovered).
+    /// Describes a component whose values are something else, by its functions. `drop` drops a value in
+    /// place, and comes with the user data that it gets beside the value; values need no drop without it.
+    /// `clone` clones a value, and is needed if instantiation is to copy the component. `hash` adds a
+    /// value to the state hash; without it the component is one that the hash does [not
+    /// cover](crate::StateHash::uncovered).
     ///
-    /// The functions are run when everything else is in order, and may panic. Such values cannot be
-    /// saved in a snapshot.
+    /// The functions are called while the world is consistent, and may panic. Such values cannot be saved
+    /// in a snapshot.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -93,12 +95,12 @@ impl ComponentDescriptor {
     /// ```
     ///
     /// # Safety
-    /// * The functions are right for every value that is ever inserted under the component's id,
-    ///   and such a value has this layout. The user data is right for the drop function, on any thread, for as long
-    ///   as there are values.
-    /// * Values may be shared between threads, sent to others, and dropped and cloned there: what
+    /// * The functions are correct for every value that is ever inserted under the component's id, and
+    ///   such a value has this layout. The user data is valid for the drop function, on any thread, for
+    ///   as long as there are values.
+    /// * Values may be shared between threads, sent to other threads, and dropped and cloned there, as
     ///   `Send + Sync` says of a Rust type.
-    /// * The functions do nothing with a world.
+    /// * The functions do not access a world.
     pub unsafe fn with_functions(
         name: impl Into<Name>,
         layout: Layout,
@@ -134,13 +136,13 @@ impl ComponentDescriptor {
         })
     }
 
-    /// The same, to be switched off and on per entity.
+    /// Makes the component one that can be disabled and enabled per entity.
     #[must_use]
     pub fn enableable(self) -> Self {
         Self(ComponentInfo { enableable: true, ..self.0 })
     }
 
-    /// The same, with versions for each row that say when it was changed and added.
+    /// Adds versions per row, which record when the component was changed and added.
     #[must_use]
     pub fn tracked(self) -> Self {
         Self(ComponentInfo { tracked: true, ..self.0 })

@@ -1,4 +1,4 @@
-//! Components and queries that are known by their ids alone.
+//! Components and queries by component id.
 
 mod bulk;
 mod by_id;
@@ -20,29 +20,29 @@ pub use query::{DynamicQuery, DynamicQueryBuilder};
 pub use rows::{BorrowedDynamicRows, DynamicRowIter, DynamicRows};
 pub use run::{DynamicRow, DynamicRun};
 
-/// Why a component could not be registered at run time. The world is as it was.
+/// The reason why a component could not be registered at run time. The world is unchanged.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RegisterError {
-    /// The world has a component of this name already, a type or another one.
+    /// The world already has a component with this name, with a Rust type or without.
     NameTaken(Name),
     /// The values are larger than [`ComponentDescriptor::SIZE_MAX`](crate::ComponentDescriptor::SIZE_MAX).
     TooLarge {
         /// The component.
         name: Name,
-        /// The size that was asked for, in bytes.
+        /// The requested size, in bytes.
         size: usize,
     },
-    /// The values want a coarser alignment than
+    /// The values require a coarser alignment than
     /// [`ComponentDescriptor::ALIGN_MAX`](crate::ComponentDescriptor::ALIGN_MAX).
     TooAligned {
         /// The component.
         name: Name,
-        /// The alignment that was asked for, in bytes.
+        /// The requested alignment, in bytes.
         align: usize,
     },
-    /// The size is no multiple of the alignment, so that values one after the other would not be
-    /// aligned. Pad the layout, as C and Rust do with their types.
+    /// The size is not a multiple of the alignment, so consecutive values would not be aligned. Pad the
+    /// layout, as C and Rust do with their types.
     Unpadded(Name),
     /// The world has as many components as it can number.
     TooMany,
@@ -56,41 +56,41 @@ error_text! { RegisterError:
     Self::TooMany => "the world cannot number any more components";
 }
 
-/// Why something could not be done with a component by its id. The world is as it was.
+/// The reason why an access to a component by its id failed. The world is unchanged.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ByIdError {
     /// The entity is not in this world.
     NoSuchEntity(NoSuchEntity),
-    /// The id is not of this world.
+    /// The world has no component with this id.
     Unknown(UnknownComponent),
     /// The entity does not have the component.
     Missing {
-        /// The entity that was asked.
+        /// The entity.
         entity: Entity,
         /// The component that it lacks.
         component: Name,
     },
-    /// The component has no bit to read or write.
+    /// The component cannot be enabled or disabled.
     NotEnableable(Name),
-    /// Only the world gives, changes and takes the component.
+    /// Only the world adds, changes and removes the component.
     Managed(Name),
     /// The values of the component are not plain bytes, so they cannot be read or written as such.
     NotBytes(Name),
-    /// The bytes are not as many as a value has.
+    /// The number of bytes is wrong.
     WrongLength {
         /// The component.
         component: Name,
-        /// How many bytes a value has.
+        /// The size of the values in bytes.
         expected: usize,
-        /// How many there were.
+        /// The number of bytes that were given.
         given: usize,
     },
     /// The same component was given twice.
     Twice(Name),
-    /// There is no value of the component that nothing need be said about.
+    /// The component has no default value.
     NoDefault(Name),
-    /// A text does not set the field.
+    /// The text cannot set the field.
     NotSet {
         /// The component.
         component: Name,
@@ -115,25 +115,25 @@ error_text! { ByIdError:
 from_error!(NoSuchEntity => ByIdError::NoSuchEntity);
 from_error!(UnknownComponent => ByIdError::Unknown);
 
-/// Why a query by id could not be made, or be asked.
+/// The reason why a query by id could not be built or run.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum DynamicQueryError {
-    /// An id is not of the world that the query is for.
+    /// The world for which the query is built has no component with this id.
     Unknown(UnknownComponent),
     /// The query was built for another world.
     OtherWorld,
-    /// A component is asked for twice, once of them to write.
+    /// A component is asked for twice, at least once for writing.
     Twice(Name),
-    /// No row can have the component as the terms ask: enabled and absent, say.
+    /// No row can have the component as the terms require, such as both enabled and absent.
     Contradiction(Name),
-    /// The component is asked to be disabled, which it cannot be.
+    /// The component is required to be disabled, which it cannot be.
     NotEnableable(Name),
-    /// The component is asked for to write, which only the world does.
+    /// The component is asked for writing, but only the world changes it.
     Managed(Name),
     /// More terms are handed out than [`DynamicQuery::TERMS_MAX`](crate::DynamicQuery::TERMS_MAX).
     TooManyTerms,
-    /// Another user holds a component at this moment.
+    /// A component is in use elsewhere at this moment.
     Conflict(AccessConflict),
 }
 
@@ -151,7 +151,7 @@ error_text! { DynamicQueryError:
 from_error!(UnknownComponent => DynamicQueryError::Unknown);
 from_error!(AccessConflict => DynamicQueryError::Conflict);
 
-/// Why a term of a query by id gives nothing for a row.
+/// The reason why a term of a query by id has no data for a row.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum TermError {
@@ -159,13 +159,13 @@ pub enum TermError {
     NoSuchTerm,
     /// The term is optional, and the row does not have the component, or has it disabled.
     Absent,
-    /// The term was asked for to read only.
+    /// The term is only for reading.
     ReadOnly,
     /// The values of the component are not plain bytes.
     NotBytes,
-    /// The values of the component are of another type.
+    /// The values of the component have another type.
     OtherType,
-    /// Two terms at once have to be two different components.
+    /// Two terms that are accessed at once have to be different components.
     SameComponent,
 }
 

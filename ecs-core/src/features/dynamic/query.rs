@@ -1,4 +1,4 @@
-//! Queries by component id: how they are built, what they ask for, and which archetypes match.
+//! Queries by component id: building them, their terms, and the archetypes that match.
 
 use alloc::boxed::Box;
 use alloc::vec::Vec;
@@ -12,10 +12,10 @@ use crate::world::World;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
 ///
-/// It is built once for a world and kept: which archetypes match is worked out as they appear.
-/// [`World::query_by_id`](crate::World::query_by_id) asks it.
+/// It is built once for a world and kept; the archetypes that match are updated as new ones appear.
+/// [`World::query_by_id`](crate::World::query_by_id) runs it.
 ///
-/// A component that is disabled is absent to it, as to any query.
+/// A disabled component counts as absent, as in any query.
 ///
 /// ```
 /// use core::alloc::Layout;
@@ -49,14 +49,14 @@ pub struct DynamicQuery {
     pub(super) terms: Box<[Term]>,
     filters: Box<[Filter]>,
     access: Access,
-    /// How many archetypes were looked at; `matches` lists exactly those of them that match (I-8).
+    /// The number of archetypes that were checked. `matches` lists exactly those that match (I-8).
     seen: usize,
     pub(super) matches: Vec<DynamicMatch>,
 }
 
 debug_fields!([] DynamicQuery: access; archetypes = |it| it.matches.len());
 
-/// One component that is handed out.
+/// A component that is handed out.
 #[derive(Debug)]
 pub(super) struct Term {
     pub(super) info: ComponentInfo,
@@ -64,7 +64,7 @@ pub(super) struct Term {
     pub(super) optional: bool,
 }
 
-/// One component that narrows.
+/// A component that narrows the rows.
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     id: ComponentId,
@@ -76,25 +76,26 @@ enum How {
     With,
     Without,
     Present,
-    /// The same, and the bits are handed out.
+    /// Like `Present`, and the bits are handed out.
     Mask,
     Disabled,
     Changed,
     Added,
 }
 
-/// One archetype that matches.
+/// An archetype that matches.
 #[derive(Debug)]
 pub(super) struct DynamicMatch {
     pub(super) archetype: usize,
-    /// Of each term, where the archetype has it. Only optional ones may be missing.
+    /// For each term, its slot in the archetype. Only optional terms can be missing.
     pub(super) slots: Box<[Option<TermSlot>]>,
-    /// What narrows the rows of a chunk.
+    /// The filters that narrow the rows of a chunk.
     narrowing: Box<[(How, TermSlot)]>,
 }
 
 impl DynamicMatch {
-    /// Sets `rows` to those of a chunk that match, as the bits are now. In place: they are large.
+    /// Sets `rows` to the rows of a chunk that match with the current bits. In place, because `Rows` is
+    /// large.
     pub(super) fn rows(&self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         *rows = Rows::All;
         for (how, slot) in &self.narrowing {
@@ -108,7 +109,7 @@ impl DynamicMatch {
         }
     }
 
-    /// The rows of a chunk in which an optional term is there, as the bits are now.
+    /// Returns the rows of a chunk that have an optional term with the current bits.
     pub(super) fn optional_rows(&self, chunk: &ChunkRef<'_>, term: usize) -> Rows {
         let Some(slot) = &self.slots[term] else { return Rows::None };
         let mut rows = Rows::All;
@@ -118,23 +119,24 @@ impl DynamicMatch {
 }
 
 impl DynamicQuery {
-    /// The most terms that a query hands out.
+    /// The maximum number of terms that a query hands out.
     pub const TERMS_MAX: usize = 64;
 
-    /// A query that asks for nothing yet.
+    /// Creates a builder of a query that asks for nothing yet.
     pub fn builder() -> DynamicQueryBuilder {
         DynamicQueryBuilder::default()
     }
 
-    /// What the query touches.
+    /// Returns what the query accesses.
     #[must_use]
     pub const fn access(&self) -> &Access {
         &self.access
     }
 
-    /// Whether all rows of the archetypes that matched when it was last asked are handed out, with the
-    /// same terms, whatever is disabled or written: no component that it names can be disabled there,
-    /// and it does not ask for what has changed.
+    /// Whether all rows of the archetypes that matched at the last run are handed out, with the same
+    /// terms, whatever is disabled or written. This is so if no component that it hands out or requires
+    /// to be enabled, disabled or absent can be disabled there, and if it does not ask for what has
+    /// changed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
         self.matches.iter().all(|found| {
@@ -143,7 +145,7 @@ impl DynamicQuery {
         })
     }
 
-    /// Looks at the archetypes that have appeared since the last time.
+    /// Checks the archetypes that have appeared since the last call.
     pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> Result<(), DynamicQueryError> {
         if self.world != source.world {
             return Err(DynamicQueryError::OtherWorld);
@@ -165,7 +167,7 @@ impl DynamicQuery {
 
     fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
         let has_bits = |slot: &TermSlot| slot.bits.get().is_some();
-        // One that cannot be disabled narrows nothing.
+        // A component that cannot be disabled does not narrow the rows.
         let enabled = |slot| Some((How::With, slot)).filter(|(_, slot)| has_bits(slot));
         let mut narrowing = Vec::new();
         let mut slots = Vec::with_capacity(self.terms.len());
@@ -182,7 +184,7 @@ impl DynamicQuery {
                 How::With => narrowing.extend(enabled(slot?)),
                 How::Present | How::Mask => _ = slot?,
                 How::Disabled => narrowing.push((how, slot.filter(has_bits)?)),
-                // One that is there and cannot be disabled is there for good.
+                // A component that exists and cannot be disabled is always there.
                 How::Without if slot.is_some_and(|slot| !has_bits(&slot)) => return None,
                 How::Without => narrowing.extend(slot.map(|slot| (how, slot))),
                 How::Changed | How::Added => {
@@ -197,16 +199,16 @@ impl DynamicQuery {
     pub(super) fn masks(&self, id: ComponentId) -> bool {
         self.filters.iter().any(|filter| filter.id == id && filter.how == How::Mask)
     }
-    /// The places of the optional terms.
+    /// Returns the indices of the optional terms.
     pub(super) fn optional_terms(&self) -> impl Iterator<Item = usize> + '_ {
         self.terms.iter().enumerate().filter(|(_, term)| term.optional).map(|(place, _)| place)
     }
 }
 
-/// What a [`DynamicQuery`] is to ask for.
+/// A builder of a [`DynamicQuery`].
 ///
-/// The terms that are handed out (`read`, `write`, `optional`, `optional_write`) are numbered in
-/// the order in which they were named, from zero; the others narrow and have no number.
+/// The terms that are handed out (`read`, `write`, `optional`, `optional_write`) are numbered in the
+/// order in which they were named, from zero. The others narrow the rows and have no number.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -245,73 +247,75 @@ impl DynamicQueryBuilder {
         self
     }
 
-    /// The row has the component, enabled, and it is read.
+    /// Requires that the row has the component, enabled, and reads it.
     pub fn read(self, id: ComponentId) -> Self {
         self.term(id, false, false)
     }
 
-    /// The row has the component, enabled, and it is written.
+    /// Requires that the row has the component, enabled, and writes it.
     pub fn write(self, id: ComponentId) -> Self {
         self.term(id, true, false)
     }
 
-    /// The component is read where the row has it, enabled.
+    /// Reads the component if the row has it, enabled.
     pub fn optional(self, id: ComponentId) -> Self {
         self.term(id, false, true)
     }
 
-    /// The component is written where the row has it, enabled.
+    /// Writes the component if the row has it, enabled.
     pub fn optional_write(self, id: ComponentId) -> Self {
         self.term(id, true, true)
     }
 
-    /// The row has the component, and it is enabled.
+    /// Requires that the row has the component, enabled.
     pub fn with(self, id: ComponentId) -> Self {
         self.filter(id, How::With)
     }
 
-    /// The row does not have the component, or has it disabled.
+    /// Requires that the row lacks the component, or has it disabled.
     pub fn without(self, id: ComponentId) -> Self {
         self.filter(id, How::Without)
     }
 
-    /// The row has the component, enabled or not.
+    /// Requires that the row has the component, enabled or not.
     pub fn present(self, id: ComponentId) -> Self {
         self.filter(id, How::Present)
     }
 
-    /// The row has the component, enabled or not, and a [run](crate::DynamicRun::mask) says which.
+    /// Requires that the row has the component, enabled or not. A [run](crate::DynamicRun::mask) says
+    /// which.
     pub fn mask(self, id: ComponentId) -> Self {
         self.filter(id, How::Mask)
     }
 
-    /// The row has the component, and it is disabled.
+    /// Requires that the row has the component, disabled.
     pub fn disabled(self, id: ComponentId) -> Self {
         self.filter(id, How::Disabled)
     }
 
-    /// The row has the component, enabled, and it was changed after the version that
-    /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Changed`](crate::Changed) says.
+    /// Requires that the row has the component, enabled, and that it was changed after the version given
+    /// to [`DynamicRows::since`](crate::DynamicRows::since), in the sense of [`Changed`](crate::Changed).
     pub fn changed(self, id: ComponentId) -> Self {
         self.filter(id, How::Changed)
     }
 
-    /// The row has the component, enabled, and got it after the version that
-    /// [`DynamicRows::since`](crate::DynamicRows::since) names, as [`Added`](crate::Added) says.
+    /// Requires that the row has the component, enabled, and that it was added after the version given to
+    /// [`DynamicRows::since`](crate::DynamicRows::since), in the sense of [`Added`](crate::Added).
     pub fn added(self, id: ComponentId) -> Self {
         self.filter(id, How::Added)
     }
 
-    /// The query, for this world.
+    /// Builds the query for this world.
     ///
     /// # Errors
-    /// Returns an error if an id is not of this world, a component is asked for twice, once of them
-    /// to write, or to be written though only the world changes it, or no entity could ever match.
+    /// Returns an error if the world does not know an id, a component is asked for twice, at least once
+    /// for writing, or for writing although only the world changes it, or to be disabled although it is
+    /// not enableable, if no entity could ever match, or if there are too many terms.
     pub fn build(self, world: &World) -> Result<DynamicQuery, DynamicQueryError> {
         self.plan(world.id(), &world.registry)
     }
 
-    /// The query, for the world with this id and this registry.
+    /// Builds the query for the world with this id and this registry.
     fn plan(self, world: u64, registry: &Registry) -> Result<DynamicQuery, DynamicQueryError> {
         if self.terms.len() > DynamicQuery::TERMS_MAX {
             return Err(DynamicQueryError::TooManyTerms);
@@ -360,7 +364,7 @@ impl DynamicQueryBuilder {
         })
     }
 
-    /// Whether no row can have the component as the terms and filters ask.
+    /// Whether no row can have the component as the terms and filters require.
     fn contradicts(&self, info: &ComponentInfo) -> bool {
         let asked =
             |how| self.filters.iter().any(|filter| filter.id == info.id && filter.how == how);

@@ -1,4 +1,4 @@
-//! Walking a query by component id: row by row, or by runs of rows.
+//! Iteration over a query by component id: by rows, or by runs of rows.
 
 use alloc::vec::Vec;
 use core::marker::PhantomData;
@@ -16,7 +16,7 @@ use crate::world::{World, WorldCell};
 
 /// The rows that a [`DynamicQuery`] finds.
 ///
-/// They come in the order in which any query gives them.
+/// They come in the same order as in any other query.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -39,7 +39,7 @@ use crate::world::{World, WorldCell};
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 pub struct DynamicRows<'w> {
-    /// To what the query asks for.
+    /// The access to what the query asks for.
     right: SourceRight<'w>,
     query: &'w DynamicQuery,
 }
@@ -47,13 +47,13 @@ pub struct DynamicRows<'w> {
 debug_fields!([] DynamicRows<'_>: query);
 
 impl<'w> DynamicRows<'w> {
-    /// The same rows for a shorter time; these can be asked again afterwards.
+    /// Returns the same rows for a shorter time. These can be used again afterwards.
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
         DynamicRows { right: self.right.reborrow(), query: self.query }
     }
 
-    /// The same rows, asking what has changed or come after this version of the world. Else
-    /// everything has.
+    /// Returns the same rows, where only what was changed or added after this version of the world is
+    /// new. Without this call, everything is new.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -79,8 +79,8 @@ impl<'w> DynamicRows<'w> {
         self.into_iter().for_each(f);
     }
 
-    /// Calls `f` with every run of rows that lie one after the other and have the same optional
-    /// terms: a whole chunk at a time where nothing in it is disabled.
+    /// Calls `f` with every run of consecutive rows that have the same optional terms. A run is a whole
+    /// chunk if nothing in it is disabled.
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = Walk::new(self);
         while let Some(run) = walk.next_run() {
@@ -88,9 +88,9 @@ impl<'w> DynamicRows<'w> {
         }
     }
 
-    /// Notes that all columns which the query writes are written, as handing them out by
-    /// [`for_each_run`](Self::for_each_run) does: for a host that kept the addresses of rows that
-    /// [are whole chunks](DynamicQuery::is_whole), and that no change of structure has moved since.
+    /// Marks all columns that the query writes as written, as if [`for_each_run`](Self::for_each_run) had
+    /// handed them out. It is for a host that kept the addresses of rows which [are whole
+    /// chunks](DynamicQuery::is_whole), and which no structural change has moved since.
     ///
     /// ```
     /// use formic_ecs::prelude::*;
@@ -125,7 +125,7 @@ impl<'w> DynamicRows<'w> {
         }
     }
 
-    /// How many rows match.
+    /// Returns the number of rows that match.
     #[must_use]
     pub fn count(&self) -> usize {
         let source = self.right.source();
@@ -142,7 +142,7 @@ impl<'w> DynamicRows<'w> {
         self.query.matches.iter().map(rows_of).sum()
     }
 
-    /// What one entity gives.
+    /// Returns the row of one entity.
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
@@ -171,11 +171,11 @@ impl<'w> IntoIterator for DynamicRows<'w> {
     }
 }
 
-/// The rows of a [`DynamicQuery`], one by one.
+/// An iterator over the rows of a [`DynamicQuery`].
 #[derive(Debug)]
 pub struct DynamicRowIter<'w> {
     walk: Walk<'w>,
-    /// The rows of the run that are still to come.
+    /// The remaining rows of the current run.
     run: Option<DynamicRun<'w>>,
 }
 
@@ -192,7 +192,7 @@ impl<'w> Iterator for DynamicRowIter<'w> {
     }
 }
 
-/// The runs of a query, each once (I-11).
+/// The iteration over the runs of a query, each once (I-11).
 struct Walk<'w> {
     source: Source<'w>,
     query: &'w DynamicQuery,
@@ -201,7 +201,7 @@ struct Walk<'w> {
     next_chunk: usize,
     ordinal: usize,
     open: Option<OpenChunk<'w>>,
-    /// The rows of the open chunk that match. It is large, and stays where it is.
+    /// The rows of the open chunk that match. It is large, so it stays in place.
     matching: Rows,
 }
 
@@ -231,7 +231,7 @@ impl<'w> Walk<'w> {
         self.open.as_mut()?.next_run(&self.matching)
     }
 
-    /// Enters the next chunk, if there is one; `open` is none if none of its rows matches.
+    /// Enters the next chunk, if there is one. `open` is `None` if none of its rows matches.
     fn open_next(&mut self) -> bool {
         while let Some(found) = self.query.matches.get(self.next_match) {
             let chunks = &self.source.archetypes[found.archetype].chunks;
@@ -247,7 +247,7 @@ impl<'w> Walk<'w> {
         false
     }
 
-    /// Enters a chunk: looks at its bits once, and stamps what will be written.
+    /// Enters a chunk: reads its bits once, and marks the columns that will be written.
     fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
         let (query, window) = (self.query, self.source.window);
         let found = &query.matches[found];
@@ -280,16 +280,16 @@ impl<'w> Walk<'w> {
     }
 }
 
-/// A chunk that was entered, and what the bits of its optional terms were then.
+/// A chunk that was entered, and the rows that had its optional terms then.
 struct OpenChunk<'w> {
     place: DynamicRun<'w>,
     optionals: Vec<(usize, Rows)>,
-    /// The rows that were not handed out yet.
+    /// The rows that have not been handed out yet.
     rows: RangeToken<'w>,
 }
 
 impl<'w> OpenChunk<'w> {
-    // Inlined, as is what a run is asked for: a run is large, and is built where it is used.
+    // Inlined, like the accessors of a run: a run is large, and is built where it is used.
     #[inline]
     fn next_run(&mut self, matching: &Rows) -> Option<DynamicRun<'w>> {
         let (rows, present) = self.next_rows(matching)?;
@@ -297,7 +297,7 @@ impl<'w> OpenChunk<'w> {
         Some(self.place.with_rows(self.rows.split_to(rows.end), present))
     }
 
-    /// The next rows, and a bit for each term that they have.
+    /// Returns the next rows, and a bit for each term that they have.
     fn next_rows(&self, matching: &Rows) -> Option<(Range<usize>, u64)> {
         let len = self.place.archetype.chunks.len(self.place.chunk);
         let mut rows = matching.next_run(self.rows.rows().start, len)?;
@@ -315,8 +315,8 @@ impl<'w> OpenChunk<'w> {
     }
 }
 
-/// The rows of a [`DynamicQuery`] through a [`WorldCell`]: it holds the right to
-/// the query's components while it lives, and lends it to one walk at a time.
+/// The rows of a [`DynamicQuery`] through a [`WorldCell`]. It holds the access to the query's components
+/// while it lives, and lends it to one iteration at a time.
 pub struct BorrowedDynamicRows<'w> {
     right: BorrowedRight<'w>,
     query: &'w DynamicQuery,
@@ -325,7 +325,7 @@ pub struct BorrowedDynamicRows<'w> {
 debug_fields!([] BorrowedDynamicRows<'_>: query);
 
 impl BorrowedDynamicRows<'_> {
-    /// The rows, for as long as this is borrowed.
+    /// Returns the rows, for as long as this is borrowed.
     pub fn rows(&mut self) -> DynamicRows<'_> {
         DynamicRows { right: self.right.lend(), query: self.query }
     }
@@ -333,7 +333,7 @@ impl BorrowedDynamicRows<'_> {
 
 /// Queries by id.
 impl World {
-    /// All entities that the query finds.
+    /// Returns all entities that the query finds.
     ///
     /// # Errors
     /// Returns an error if the query was built for another world.
@@ -350,11 +350,12 @@ impl World {
 }
 
 impl<'w> WorldCell<'w> {
-    /// All entities that the query finds, until what is returned is dropped.
+    /// Returns all entities that the query finds. The components are borrowed until the result is
+    /// dropped.
     ///
     /// # Errors
-    /// Returns an error if the query was built for another world, or a component is in use
-    /// elsewhere in a way that contradicts it.
+    /// Returns an error if the query was built for another world, or if a component is in use elsewhere
+    /// in a conflicting way.
     pub fn query_by_id(
         self,
         query: &'w mut DynamicQuery,

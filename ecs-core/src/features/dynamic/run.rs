@@ -1,4 +1,4 @@
-//! The data that a query by component id gives for a run of rows, or for a row.
+//! The data of a query by component id: for a run of rows, or for one row.
 
 use core::any::TypeId;
 use core::ops::{Deref, DerefMut, Range};
@@ -12,9 +12,9 @@ use crate::entity::Entity;
 use crate::query::{ChunkRef, RangeToken, Values};
 use crate::storage::{ChangeWindow, ColumnRecord, OneThread, RowAddress};
 
-/// Rows of a [`DynamicQuery`] that lie one after the other, as columns, and the right to what the
-/// query asks of them. Terms are numbered as they were named; all rows of a run have the same
-/// optional ones.
+/// A run of consecutive rows of a [`DynamicQuery`], as columns, with access to what the query asks for.
+/// Terms are numbered in the order in which they were named. All rows of a run have the same optional
+/// terms.
 ///
 /// ```
 /// use formic_ecs::{DynamicQuery, prelude::*};
@@ -33,7 +33,7 @@ use crate::storage::{ChangeWindow, ColumnRecord, OneThread, RowAddress};
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-// Each row is in one run that is handed out (I-11).
+// Each row is in only one run that is handed out (I-11).
 pub struct DynamicRun<'w> {
     pub(super) archetype: &'w Archetype,
     pub(super) found: &'w DynamicMatch,
@@ -42,7 +42,7 @@ pub struct DynamicRun<'w> {
     pub(super) chunk: usize,
     pub(super) ordinal: usize,
     pub(super) rows: RangeToken<'w>,
-    /// A bit per term: whether these rows have it.
+    /// One bit per term: whether these rows have it.
     pub(super) present: u64,
     pub(super) one_thread: OneThread,
 }
@@ -50,13 +50,13 @@ pub struct DynamicRun<'w> {
 debug_fields!([] DynamicRun<'_>: chunk; rows = |it| it.rows.rows());
 
 impl<'w> DynamicRun<'w> {
-    /// Other rows of the same chunk, with these terms.
+    /// Returns other rows of the same chunk, with these terms.
     #[inline]
     pub(super) fn with_rows(&self, rows: RangeToken<'w>, present: u64) -> Self {
         Self { rows, present, ..*self }
     }
 
-    /// Splits the first row off, if there is one.
+    /// Splits off the first row, if there is one.
     pub(super) fn take_first(&mut self) -> Option<DynamicRow<'w>> {
         let Range { start, end } = self.rows.rows();
         (start < end).then(|| {
@@ -65,7 +65,7 @@ impl<'w> DynamicRun<'w> {
         })
     }
 
-    /// A term, and what is known about its column.
+    /// Returns a term, and the index of its column.
     #[inline]
     fn term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
         let terms = &self.query.terms;
@@ -84,13 +84,13 @@ impl<'w> DynamicRun<'w> {
         Ok((wanted, column))
     }
 
-    /// What is known about a column.
+    /// Returns the record of a column.
     #[inline]
     fn record(&self, column: usize) -> &'w ColumnRecord {
         self.archetype.chunks.record(self.chunk, column)
     }
 
-    /// Stamps the rows of a term that is handed out to be written, if it is tracked.
+    /// Marks the rows of a term that is handed out for writing as changed, if it is tracked.
     fn mark(&self, term: usize) {
         let Some(slot) = &self.found.slots[term] else { return };
         let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
@@ -99,28 +99,29 @@ impl<'w> DynamicRun<'w> {
         }
     }
 
-    /// The place of this run's chunk among all chunks of the query's archetypes: a sort key for
-    /// what is recorded into a command buffer. Runs of the same chunk have the same.
+    /// Returns the index of this run's chunk among all chunks of the query's archetypes. Use it as the
+    /// sort key when recording into a command buffer. Runs of the same chunk have the same index. It is 0
+    /// for a row from [`DynamicRows::get`](crate::DynamicRows::get).
     #[must_use]
     pub fn ordinal(&self) -> usize {
         self.ordinal
     }
 
-    /// How many rows there are: one at least.
+    /// Returns the number of rows, which is at least one.
     #[must_use]
     pub fn row_count(&self) -> usize {
         self.rows.rows().len()
     }
 
-    /// The entities in these rows.
+    /// Returns the entities in these rows.
     #[inline]
     #[must_use]
     pub fn entities(&self) -> &[Entity] {
         &self.archetype.chunks.entities(self.chunk)[self.rows.rows()]
     }
 
-    /// The bytes of a term's values, one after the other: of a component that was registered as
-    /// plain bytes, or of a type that has bytes.
+    /// Returns the bytes of a term's values, one after the other. Its component was registered as plain
+    /// bytes, or its type has bytes.
     ///
     /// # Errors
     /// Returns an error if there is no such term, the rows lack it, or its values have no bytes.
@@ -129,17 +130,17 @@ impl<'w> DynamicRun<'w> {
         self.rows.bytes(self.record(column), &wanted.info).ok_or(TermError::NotBytes)
     }
 
-    /// The bytes of a term's values, one after the other, to be written.
+    /// Returns mutable access to the bytes of a term's values, one after the other.
     ///
     /// # Errors
-    /// Returns an error if there is no such term to write, the rows lack it, or it was not
+    /// Returns an error if there is no such term for writing, the rows lack it, or its component was not
     /// registered as plain bytes.
     pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
         let (wanted, column) = self.written_term(term)?;
         self.rows.bytes_mut(self.record(column), &wanted.info).ok_or(TermError::NotBytes)
     }
 
-    /// The bytes of two terms at once, the first to be written.
+    /// Returns the bytes of two terms at once, those of the first for writing.
     ///
     /// ```
     /// use core::alloc::Layout;
@@ -158,8 +159,8 @@ impl<'w> DynamicRun<'w> {
     /// ```
     ///
     /// # Errors
-    /// Returns the errors of [`bytes_mut`](Self::bytes_mut) for the one and [`bytes`](Self::bytes) for the other, or
-    /// where both are the same component.
+    /// Returns the errors of [`bytes_mut`](Self::bytes_mut) for the first term and those of
+    /// [`bytes`](Self::bytes) for the second, or an error if both are the same component.
     pub fn bytes_pair(
         &mut self,
         written: usize,
@@ -169,16 +170,16 @@ impl<'w> DynamicRun<'w> {
         if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
             return Err(TermError::SameComponent);
         }
-        // A component that a query writes is in no other term of it (I-11), so the two slices are of two
-        // columns.
+        // A component that a query writes is in no other term of it (I-11), so the slices are of two
+        // different columns.
         let (wanted, column) = self.term(read)?;
         let bytes = self.rows.bytes(self.record(column), &wanted.info);
         let bytes = bytes.ok_or(TermError::NotBytes)?;
         Ok((self.bytes_mut(written)?, bytes))
     }
 
-    /// The address of the first of a term's values, whatever its component is; the others lie behind
-    /// it. For reading, and for writing where the query writes the term, while the run is there and
+    /// Returns the address of the first of a term's values, whatever its component is. The others follow
+    /// it. It is for reading, and for writing if the query writes the term, as long as the run exists and
     /// nothing else of it is in use.
     ///
     /// ```
@@ -208,11 +209,11 @@ impl<'w> DynamicRun<'w> {
         Ok(self.archetype.chunks.row(first, column))
     }
 
-    /// Of each row, whether a component is enabled that the query asks for by
-    /// [`mask`](crate::DynamicQueryBuilder::mask), where there is an example.
+    /// Returns for each row whether a component is enabled. The query asks for it by
+    /// [`mask`](crate::DynamicQueryBuilder::mask), which has an example.
     ///
     /// # Errors
-    /// Returns an error if the query does not ask so for the component.
+    /// Returns an error if the query does not ask for the mask of the component.
     pub fn mask(&self, id: ComponentId) -> Result<impl ExactSizeIterator<Item = bool>, TermError> {
         let Self { archetype, chunk, ref rows, .. } = *self;
         let column = archetype.column_of(id).filter(|_| self.query.masks(id));
@@ -221,21 +222,20 @@ impl<'w> DynamicRun<'w> {
         Ok(rows.rows().map(move |row| bits.is_none_or(|bits| bits.bit(row).get())))
     }
 
-    /// The values of a term whose component is the type `T`.
+    /// Returns the values of a term whose component is the type `T`.
     ///
     /// # Errors
-    /// Returns an error if there is no such term, the rows lack it, or it is of another type.
+    /// Returns an error if there is no such term, the rows lack it, or it has another type.
     pub fn slice<T: Component>(&self, term: usize) -> Result<&[T], TermError> {
         let (wanted, column) = self.term(term)?;
         expect_type::<T>(wanted)?;
         Ok(Values::open(self.record(column)).read_run(&self.rows))
     }
 
-    /// The values of a term whose component is the type `T`, to be written.
+    /// Returns mutable access to the values of a term whose component is the type `T`.
     ///
     /// # Errors
-    /// Returns an error if there is no such term to write, the rows lack it, or it is of another
-    /// type.
+    /// Returns an error if there is no such term for writing, the rows lack it, or it has another type.
     pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
         let (wanted, column) = self.written_term(term)?;
         expect_type::<T>(wanted)?;
@@ -248,8 +248,8 @@ fn expect_type<T: Component>(term: &Term) -> Result<(), TermError> {
     if same { Ok(()) } else { Err(TermError::OtherType) }
 }
 
-/// One row of a [`DynamicQuery`]: a run of one row, with its bytes and addresses, whose values are
-/// had one by one.
+/// One row of a [`DynamicQuery`]: a run of one row. Beside the bytes and addresses of the run, it has
+/// access to single values.
 #[derive(Debug)]
 pub struct DynamicRow<'w>(DynamicRun<'w>);
 
@@ -268,25 +268,24 @@ impl DerefMut for DynamicRow<'_> {
 }
 
 impl DynamicRow<'_> {
-    /// The entity in this row.
+    /// Returns the entity in this row.
     #[must_use]
     pub fn entity(&self) -> Entity {
         self.entities()[0]
     }
 
-    /// The value of a term whose component is the type `T`.
+    /// Returns the value of a term whose component is the type `T`.
     ///
     /// # Errors
-    /// Returns an error if there is no such term, the row lacks it, or it is of another type.
+    /// Returns an error if there is no such term, the row lacks it, or it has another type.
     pub fn get<T: Component>(&self, term: usize) -> Result<&T, TermError> {
         self.slice::<T>(term).map(|values| &values[0])
     }
 
-    /// The value of a term whose component is the type `T`, to be written.
+    /// Returns mutable access to the value of a term whose component is the type `T`.
     ///
     /// # Errors
-    /// Returns an error if there is no such term to write, the row lacks it, or it is of another
-    /// type.
+    /// Returns an error if there is no such term for writing, the row lacks it, or it has another type.
     pub fn get_mut<T: Component>(&mut self, term: usize) -> Result<&mut T, TermError> {
         self.slice_mut::<T>(term).map(|values| &mut values[0])
     }

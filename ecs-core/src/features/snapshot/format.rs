@@ -1,4 +1,4 @@
-//! Numbers in bytes, the header, and the checksum. The format is in `docs/snapshot-format.md`.
+//! Numbers as bytes, the header, and the checksum. `docs/snapshot-format.md` describes the format.
 
 use alloc::vec::Vec;
 
@@ -8,23 +8,23 @@ use crate::hash::StateHasher;
 
 const MAGIC: [u8; 8] = *b"FormicWS";
 const VERSION: u32 = 4;
-/// Written as this machine writes numbers: plain components lie in a snapshot as they do in memory.
+/// Written in the byte order of this machine: plain components are saved as they are in memory.
 const BYTE_ORDER: u32 = 0x0102_0304;
 pub(super) const HEADER_BYTES: usize = 32;
 
-/// The ways of saving values, by the number that notes them.
+/// The kinds of codecs, by the numbers that snapshots record.
 pub(super) const KINDS: [CodecKind; 3] = [CodecKind::Unsaved, CodecKind::Plain, CodecKind::Custom];
 
-/// Flags a component that can be switched off.
+/// The flag of a component that can be disabled.
 pub(super) const ENABLEABLE: u8 = 1;
-/// Flags a component with versions of each row.
+/// The flag of a component with versions per row.
 pub(super) const TRACKED: u8 = 2;
 
 pub(super) fn contradiction(detail: &'static str) -> MalformedSnapshot {
     MalformedSnapshot::Contradiction { detail }
 }
 
-/// Writes the header in front of the body, where room was left for it.
+/// Writes the header in the room that was left for it before the body.
 pub(super) fn seal(bytes: &mut [u8]) {
     let (header, body) = bytes.split_at_mut(HEADER_BYTES);
     let mut fields = header.iter_mut();
@@ -36,18 +36,18 @@ pub(super) fn seal(bytes: &mut [u8]) {
     put(&checksum(body).to_le_bytes());
 }
 
-/// The body of sealed bytes.
+/// Returns the body of sealed bytes, and verifies their checksum.
 pub(super) fn open(bytes: &[u8]) -> Result<&[u8], MalformedSnapshot> {
     let (body, sum) = unseal(bytes)?;
     if sum == checksum(body) { Ok(body) } else { Err(MalformedSnapshot::WrongChecksum) }
 }
 
-/// As [`open`] does, of bytes whose checksum is known to be theirs.
+/// Returns the body of bytes whose checksum is known to be right.
 pub(super) fn reopen(bytes: &[u8]) -> Result<&[u8], MalformedSnapshot> {
     unseal(bytes).map(|(body, _)| body)
 }
 
-/// The body and the checksum in the header.
+/// Returns the body and the checksum in the header.
 fn unseal(bytes: &[u8]) -> Result<(&[u8], u64), MalformedSnapshot> {
     let not_ours = MalformedSnapshot::NotASnapshot;
     let rest = bytes.strip_prefix(&MAGIC).ok_or(not_ours)?;
@@ -67,8 +67,8 @@ fn unseal(bytes: &[u8]) -> Result<(&[u8], u64), MalformedSnapshot> {
     Ok((body, sum))
 }
 
-/// Four hashes that take turns in 32 bytes each, so that they are worked out at the same time. A
-/// change within eight bytes always changes it.
+/// Computes four interleaved hashes, one for each 8 bytes of a stripe of 32, so that they are computed in
+/// parallel. A change within one of these words always changes the checksum.
 fn checksum(body: &[u8]) -> u64 {
     let mut lanes = [StateHasher::new(); 4];
     let mut stripes = body.chunks_exact(32);
@@ -102,7 +102,7 @@ impl<'a> Reader<'a> {
             .map_err(|_| contradiction("what is said of a component is not text"))
     }
 
-    /// So many records of so many bytes each.
+    /// Reads `count` records of `bytes` bytes each.
     pub(super) fn records(
         &mut self,
         count: usize,
@@ -129,12 +129,12 @@ impl<'a> Reader<'a> {
         self.array().map(u64::from_le_bytes)
     }
 
-    /// A number of 32 bits that counts things.
+    /// Reads a count of 32 bits.
     pub(super) fn count(&mut self) -> Result<usize, MalformedSnapshot> {
         usize::try_from(self.u32()?).map_err(|_| MalformedSnapshot::WrongLength)
     }
 
-    /// A number of 64 bits that counts things.
+    /// Reads a count of 64 bits.
     pub(super) fn long_count(&mut self) -> Result<usize, MalformedSnapshot> {
         usize::try_from(self.u64()?).map_err(|_| MalformedSnapshot::WrongLength)
     }
@@ -152,7 +152,7 @@ pub(super) fn numbers_u64(bytes: &[u8]) -> impl ExactSizeIterator<Item = u64> + 
     })
 }
 
-/// Bytes that are written at the end.
+/// Bytes to which numbers and texts are appended.
 #[derive(Debug)]
 pub(super) struct Writer<'a>(pub(super) &'a mut Vec<u8>);
 
@@ -182,7 +182,7 @@ impl Writer<'_> {
         self.0.extend_from_slice(text.as_bytes());
     }
 
-    /// What `write` writes, behind its length.
+    /// Writes the length in bytes of what `write` writes, and then that.
     pub(super) fn counted<E>(
         &mut self,
         write: impl FnOnce(&mut Vec<u8>) -> Result<(), E>,
@@ -205,7 +205,7 @@ mod tests {
     fn every_flipped_bit_changes_the_checksum() {
         let mut body = vec![7; 100];
         let sum = checksum(&body);
-        // A step that has no divisor in common with 8 comes to every bit of a byte.
+        // A step that has no divisor in common with 8 visits every bit position of a byte.
         for bit in (0..body.len() * 8).step_by(if cfg!(miri) { 31 } else { 1 }) {
             body[bit / 8] ^= 1 << (bit % 8);
             assert_ne!(checksum(&body), sum, "bit {bit}");

@@ -1,4 +1,4 @@
-//! A snapshot taken apart: where everything lies in its bytes, and whether it can be true.
+//! A parsed snapshot: where everything is in its bytes, and whether it is consistent.
 
 use alloc::vec::Vec;
 use core::ops::Range;
@@ -10,16 +10,16 @@ use crate::entity::Entity;
 use crate::error::MalformedSnapshot;
 use crate::storage;
 
-/// No world comes to this version. One that did would not have enough of them left to go on with.
+/// No world reaches this version. One that did would not have enough versions left to go on with.
 const VERSION_END: u64 = 1 << 62;
 
-/// What is saved of a world.
+/// The contents of a snapshot.
 #[derive(Debug)]
 pub(super) struct Image<'a> {
     pub(super) version: u64,
     generations: &'a [u8],
     free: &'a [u8],
-    /// By name.
+    /// Sorted by name.
     pub(super) components: Vec<ComponentImage<'a>>,
     pub(super) archetypes: Vec<ArchetypeImage<'a>>,
 }
@@ -39,7 +39,7 @@ pub(super) struct ArchetypeImage<'a> {
     /// Indices in the list of components, in increasing order.
     pub(super) components: Vec<usize>,
     pub(super) chunks: Vec<ChunkImage<'a>>,
-    /// All columns of the first chunk, then those of the next.
+    /// All columns of the first chunk, then those of the next, and so on.
     pub(super) columns: Vec<ColumnImage<'a>>,
 }
 
@@ -53,15 +53,17 @@ pub(super) struct ChunkImage<'a> {
 pub(super) struct ColumnImage<'a> {
     pub(super) changed: u64,
     pub(super) added: u64,
-    /// A bit per row, of an enableable component.
+    /// One bit per row, if the component is enableable.
     pub(super) bits: &'a [u8],
-    /// Of a tracked component: when each row was changed, then when it was added.
+    /// If the component is tracked: the versions at which each row was changed, then those at which it
+    /// was added.
     row_versions: &'a [u8],
     pub(super) values: &'a [u8],
 }
 
 impl<'a> Image<'a> {
-    /// Takes the body of a snapshot apart, and verifies all that can be verified without a world.
+    /// Parses the body of a snapshot, and verifies everything that needs neither a world nor the
+    /// entities.
     pub(super) fn parse(body: &'a [u8]) -> Result<Self, MalformedSnapshot> {
         let mut reader = Reader(body);
         let version = reader.u64()?;
@@ -103,25 +105,25 @@ impl<'a> Image<'a> {
         Ok(())
     }
 
-    /// The table of entities, with no live entity.
+    /// Returns a table of entities without live ones.
     pub(super) fn vacant(&self) -> Result<Entities, MalformedSnapshot> {
         Entities::vacant(numbers_u32(self.generations), numbers_u32(self.free))
             .ok_or(contradiction("the slots of entities and the list of free ones disagree"))
     }
 
-    /// Whether every row has an entity of its own, and every entity a row.
+    /// Checks that every row has an entity of its own, and every entity a row.
     pub(super) fn check_entities(&self) -> Result<(), MalformedSnapshot> {
         let mut entities = self.vacant()?;
         let chunks = self.archetypes.iter().flat_map(|archetype| &archetype.chunks);
         for entity in chunks.flat_map(ChunkImage::entities) {
-            // Anywhere: the table is thrown away.
+            // Any place will do: the table is discarded.
             move_in(&mut entities, entity, storage::Place::from_bits(0))?;
         }
         check_complete(&entities)
     }
 }
 
-/// Lets the entity of a row live in its slot.
+/// Makes the entity of a row live in its slot.
 pub(super) fn move_in(
     entities: &mut Entities,
     entity: Option<Entity>,
@@ -145,31 +147,31 @@ impl<'a> ArchetypeImage<'a> {
 }
 
 impl ColumnImage<'_> {
-    /// When each of these rows of a tracked component was changed, and when it was added.
+    /// Returns when each of these rows of a tracked component was changed, and when it was added.
     pub(super) fn row_versions(&self, rows: Range<usize>) -> impl Iterator<Item = (u64, u64)> + '_ {
         let (changed, added) = self.row_versions.split_at(self.row_versions.len() / 2);
-        // Cut out rather than skipped: how long a chunk is, is the writer's word.
+        // Sliced rather than skipped: the length of a chunk is not to be trusted.
         let bytes = rows.start * size_of::<u64>()..rows.end * size_of::<u64>();
         numbers_u64(&changed[bytes.clone()]).zip(numbers_u64(&added[bytes]))
     }
 }
 
 impl ChunkImage<'_> {
-    /// The handles, `None` where the bits are none.
+    /// Returns the handles. A handle is `None` if its bits are not those of a handle.
     pub(super) fn entities(&self) -> impl Iterator<Item = Option<Entity>> + '_ {
         numbers_u64(self.entities).map(Entity::from_bits)
     }
 }
 
 impl Image<'_> {
-    /// Whether an archetype has a component of this name.
+    /// Whether the snapshot has a component with this name.
     pub(super) fn has(&self, name: &str) -> bool {
         self.components.iter().any(|component| component.name == name)
     }
 }
 
 impl ComponentImage<'_> {
-    /// Whether so many bytes can be so many values.
+    /// Whether this number of bytes can be this number of values.
     fn fits(&self, count: usize, bytes: usize) -> bool {
         match self.kind {
             CodecKind::Plain => self.size.checked_mul(count as u64) == Some(bytes as u64),

@@ -1,5 +1,5 @@
-//! From bytes to a world: everything is built aside, and nothing of it is seen before all of it is
-//! in order.
+//! Loading: from bytes to a world. Everything is built aside, and becomes visible once all of it is
+//! valid.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -20,12 +20,12 @@ use crate::features::relation::RelationFns;
 use crate::storage::{BlockPool, RowAddress};
 use crate::world::{Finishing, World};
 
-/// Puts what is in the image in place of what is in the world.
+/// Replaces the contents of the world by those of the image.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
     }
-    // The store's own, which need no registration.
+    // The crate's own components, which need no registration.
     if image.has(Prefab::name()) {
         world.register::<Prefab>();
     }
@@ -40,7 +40,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
         ids,
         archetypes: Archetypes::new(&world.registry),
         entities,
-        // Unused blocks. Should this come to nothing, they go back.
+        // Unused blocks. They are returned if loading fails.
         pool: world.blocks.spare_blocks(),
         finished: Vec::new(),
     };
@@ -51,7 +51,7 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
             let report = building.report(image);
             let Building { archetypes, entities, pool, finished, .. } = building;
             let mut finishing = Finishing { world, entities: &finished };
-            // Drops what was there, which may panic.
+            // Drops the old contents, which may panic.
             finishing.world.replace_contents((archetypes, entities), pool, image.version);
             finishing.finish();
             Ok(report)
@@ -65,21 +65,21 @@ pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport
     }
 }
 
-/// A world's contents on their way from an image. Drops what has been loaded if it comes to nothing.
+/// The contents of a world that are being built from an image. They are dropped if loading fails.
 struct Building<'a> {
     registry: &'a Registry,
     components: &'a [ComponentImage<'a>],
-    /// The world's ids of these, and none of those that the program has no more.
+    /// The world's ids of these, or `None` for those that the program no longer has.
     ids: Vec<Option<ComponentId>>,
     archetypes: Archetypes,
     entities: Entities,
     pool: BlockPool,
-    /// Despawned entities that have nothing left to clean up, since the program knows it no more.
+    /// Despawned entities that have nothing left to clean up, because the program no longer has it.
     finished: Vec<Entity>,
 }
 
 impl Building<'_> {
-    /// Whether what was built can be.
+    /// Checks that the contents are possible.
     fn check(&self, relations: &[RelationFns]) -> Result<(), RestoreError> {
         check_complete(&self.entities)?;
         for relation in relations {
@@ -88,7 +88,7 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// What was not loaded.
+    /// Returns what was not loaded.
     fn report(&self, image: &Image<'_>) -> RestoreReport {
         let is_gone = |&number: &usize| self.ids[number].is_none();
         let dropped = (0..self.ids.len()).filter(is_gone).map(|number| {
@@ -108,15 +108,15 @@ impl Building<'_> {
             numbered.filter_map(|(at, &number)| Some((self.ids[number]?, at))).collect();
         order.sort_unstable();
         let set = ComponentSet::new(order.iter().map(|&(id, _)| id).collect());
-        // The sets in an image are all different, but two can be the same without what is gone.
+        // The sets in an image are all different, but two can be equal without the removed components.
         let archetype = self.archetypes.obtain(set, self.registry);
-        // Where the program has no component left that waits to be cleaned up.
+        // The program has no component left for which the entities wait.
         if self.archetypes.get(archetype).flags.any(ArchetypeFlags::CLEANUP_PENDING) {
             self.finished.extend(image.chunks.iter().flat_map(ChunkImage::entities).flatten());
         }
         for (index, chunk) in image.chunks.iter().enumerate() {
             let columns = image.columns_of(index);
-            // For each column of the archetype, which of the image's it is, and its name there.
+            // For each column of the archetype, the name and the data of its column in the image.
             let column = |&(_, at): &(ComponentId, usize)| {
                 (self.components[image.components[at]].name, columns[at])
             };
@@ -126,8 +126,8 @@ impl Building<'_> {
         Ok(())
     }
 
-    /// Loads the rows of one chunk behind those that are there: into one chunk again, unless chunks
-    /// had another size where the image was made.
+    /// Loads the rows of one chunk of the image behind those that are already there. They fill one chunk
+    /// again, unless chunks had another size where the image was made.
     fn load_chunk(
         &mut self,
         archetype: ArchetypeId,
@@ -166,15 +166,15 @@ impl Building<'_> {
     }
 }
 
-/// When the columns of the last chunk with rows were last written.
+/// Returns when the columns of the last chunk with rows were last written.
 fn last_changed(archetype: &Archetype) -> Vec<u64> {
     let Some(last) = archetype.chunk_count().checked_sub(1) else { return Vec::new() };
     let columns = 0..archetype.columns.len();
     columns.map(|column| archetype.chunks.stamps(last, column).changed()).collect()
 }
 
-/// Writes what is known about a column's rows beside their values: these of the image, which are
-/// from `first` on now. The chunk's older rows were written at `before`.
+/// Writes what the image knows about a column's rows beside their values. These rows are now at `first`
+/// and after it. Older rows of the chunk were written at `before`.
 fn load_marks(
     archetype: &Archetype,
     column: usize,

@@ -1,4 +1,4 @@
-//! Snapshots: the entities of a world as bytes, and back, and what may stand against it.
+//! Snapshots: the entities of a world as bytes and back, and the errors on the way.
 
 mod format;
 mod image;
@@ -14,15 +14,14 @@ use image::Image;
 
 use crate::world::World;
 
-/// The entities of a world at one moment: what there is, and everything that decides what comes
-/// next.
+/// The entities of a world at one moment, with everything that decides what happens next.
 ///
-/// That is the handles that are alive and those that will be given out, which entities have which
-/// components, the values, what is enabled, the order of archetypes and rows, and the versions of
-/// change detection. After a restore the same operations have the same results, to the bit.
-/// Resources are not part of it.
+/// It contains the handles that are alive and those that will be given out, which entities have which
+/// components, the values, the enabled bits, the order of archetypes and rows, and the versions of change
+/// detection. After a restore the same operations have the same results, to the bit. Resources are not
+/// included.
 ///
-/// Made by [`World::snapshot`], or from bytes that once were one.
+/// Created by [`World::snapshot`], or from the bytes of an earlier snapshot.
 ///
 /// ```
 /// use formic_ecs::prelude::*;
@@ -51,25 +50,23 @@ use crate::world::World;
 ///
 /// # Between two versions of a program
 ///
-/// A snapshot in a file is older than the program that reads it. What may have changed meanwhile,
-/// and what the program says so that the snapshot is [restored](World::restore) all the same:
+/// A snapshot in a file is older than the program that reads it. These are the changes that a program may
+/// have seen since, and what it declares so that the snapshot can be [restored](World::restore)
+/// nevertheless:
 ///
-/// * A component has another **name**, or its type another path: `#[component(was = "...")]` says
-///   how it was called. `#[component(name = "...")]` gives it a name that does not depend on where
-///   the type is.
-/// * A component is **new**: restored entities do not have it. Give it to them after the restore
+/// * A component has another **name**, or its type another path: `#[component(was = "...")]` declares the
+///   old name. `#[component(name = "...")]` gives it a name that does not depend on the path of the type.
+/// * A component is **new**: restored entities do not have it. Add it to them after the restore
 ///   ([`World::query_filtered`] with [`Without`](crate::Without) finds them).
-/// * A component is **gone**: [`World::register_removed`] says so. Its values are dropped, and the
-///   [`RestoreReport`] says of how many entities.
-/// * A component needs **no cleanup** any more, or is gone: entities that were despawned and waited
-///   for it alone are gone as well.
-/// * The **fields** of a `#[component(serde)]` component have changed: serde says how, see
-///   `Codec::serde`.
-/// * The **fields of plain data** have changed: that is
-///   [`RestoreError::ChangedFields`], since its bytes say nothing
-///   of them. Variants may be added at the end of an enum, and `#[component(name = "...")]` on a
-///   field says how it was called. For any other change keep the old type, under its name, beside
-///   the new one, and turn the one into the other after the restore:
+/// * A component is **gone**: [`World::register_removed`] declares this. Its values are dropped, and the
+///   [`RestoreReport`] says how many entities had it.
+/// * A component needs **no cleanup** any more, or is gone: despawned entities that were waiting only for
+///   it are gone as well.
+/// * The **fields** of a `#[component(serde)]` component have changed: serde decides; see `Codec::serde`.
+/// * The **fields of plain data** have changed: this is [`RestoreError::ChangedFields`], since the bytes
+///   do not describe their fields. Variants may be added at the end of an enum, and
+///   `#[component(name = "...")]` on a field declares its old name. For any other change keep the old
+///   type, under its name, beside the new one, and convert the values after the restore:
 ///
 /// ```
 /// use bytemuck::{Pod, Zeroable};
@@ -115,21 +112,20 @@ use crate::world::World;
 /// ```
 #[derive(Clone, PartialEq, Eq)]
 pub struct Snapshot {
-    /// Sealed, and seen to make sense; or else empty.
+    /// Sealed and consistent, or else empty.
     bytes: Vec<u8>,
 }
 
 debug_fields!([] Snapshot:; bytes = |it| it.bytes.len());
 
 impl Snapshot {
-    /// A snapshot from the bytes of one. The format is described in `docs/snapshot-format.md`.
+    /// Creates a snapshot from the bytes of one. `docs/snapshot-format.md` describes the format.
     ///
-    /// All that can be verified without a world is: whatever the bytes are, there is an error or a
-    /// snapshot that contradicts itself nowhere, and the memory taken on the way is a small multiple
-    /// of their length.
+    /// Everything that needs no world is verified: whatever the bytes are, the result is an error or a
+    /// snapshot without contradictions. The memory that this takes is a small multiple of their length.
     ///
     /// # Errors
-    /// Returns an error if the bytes are not those of a snapshot, or not all of them.
+    /// Returns an error if the bytes are not those of a snapshot, or are incomplete.
     pub fn from_bytes(bytes: impl Into<Vec<u8>>) -> Result<Self, MalformedSnapshot> {
         let bytes = bytes.into();
         let image = Image::parse(format::open(&bytes)?)?;
@@ -137,7 +133,7 @@ impl Snapshot {
         Ok(Self { bytes })
     }
 
-    /// The bytes, to be kept wherever bytes can be. The same state has the same bytes.
+    /// Returns the bytes, which can be stored anywhere. The same state always has the same bytes.
     #[must_use]
     pub fn as_bytes(&self) -> &[u8] {
         &self.bytes
@@ -148,54 +144,53 @@ impl Snapshot {
 impl World {
     /// Saves all entities.
     ///
-    /// Components are saved as their types ask for, see [`Codec`](crate::Codec) and the options of
-    /// [`Component`](crate::Component). Resources are not saved.
+    /// Components are saved as their types specify (see [`Codec`](crate::Codec) and the options of
+    /// [`Component`](crate::Component)). Resources are not saved.
     ///
     /// # Errors
-    /// Returns an error if there are values that cannot be saved, or two components have the same
-    /// name; and while commands that spawn entities are being played back.
+    /// Returns an error if there are values that cannot be saved, if two components have the same name,
+    /// or while commands that spawn entities are being played back.
     pub fn snapshot(&self) -> Result<Snapshot, SnapshotError> {
         let mut bytes = Vec::new();
         save::save(self, &mut bytes)?;
         Ok(Snapshot { bytes })
     }
 
-    /// Saves all entities in the memory of an older snapshot: for those who do it every tick.
+    /// Saves all entities in the memory of an older snapshot. Use it to take a snapshot every tick.
     ///
     /// # Errors
-    /// Returns the errors of [`snapshot`](Self::snapshot). The older one is lost then: it has no bytes, and cannot
-    /// be restored.
+    /// Returns the errors of [`snapshot`](Self::snapshot). The older snapshot is lost then: it has no
+    /// bytes, and cannot be restored.
     pub fn snapshot_into(&self, snapshot: &mut Snapshot) -> Result<(), SnapshotError> {
         save::save(self, &mut snapshot.bytes)
     }
 
-    /// Goes back to what was saved: all entities of now go, and those of then come, with their
-    /// handles, in their order, with all that [`Snapshot`] names.
+    /// Restores a saved state: all current entities go, and the saved ones come back, with their handles,
+    /// in their order, with everything that [`Snapshot`] lists.
     ///
-    /// Components are found by their names, so the world has to know them: the one that was saved
-    /// does, another is told by [`register`](Self::register) and
-    /// [`relation_mut`](Self::relation_mut). A snapshot of an earlier version of the
-    /// program [may have others](Snapshot#between-two-versions-of-a-program); what was dropped of it
-    /// is in the report. Resources stay as they are. The [`version`](Self::version) goes back as
-    /// well.
+    /// Components are found by their names, so the world has to know them. The world that was saved does.
+    /// Another one needs [`register`](Self::register) and [`relation_mut`](Self::relation_mut). A
+    /// snapshot of an earlier version of the program [may have
+    /// others](Snapshot#between-two-versions-of-a-program); the report lists what was dropped. Resources
+    /// stay as they are. The [`version`](Self::version) is restored as well.
     ///
-    /// It is all or nothing: everything is built before anything is replaced. The values of now
-    /// are dropped last; should a drop panic, the world is restored all the same.
+    /// It is all or nothing: everything is built before anything is replaced. The current values are
+    /// dropped when the saved ones are in place. If a drop panics, the world is restored nevertheless.
     ///
     /// # Errors
-    /// Returns an error if the world does not know a component, or knows another one by its name,
-    /// or a value cannot be read; and while commands that spawn entities are being played back. The
-    /// world is as it was.
+    /// Returns an error if the world does not know a component, or knows another one by its name, if a
+    /// value cannot be read, or while commands that spawn entities are being played back. The world is
+    /// unchanged then.
     pub fn restore(&mut self, snapshot: &Snapshot) -> Result<RestoreReport, RestoreError> {
         load::load(self, &Image::parse(format::reopen(&snapshot.bytes)?)?)
     }
 }
 
-/// Why a world could not be saved.
+/// The reason why a world could not be saved.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum SnapshotError {
-    /// There are values of a component that has no way to be saved.
+    /// There are values of a component that cannot be saved.
     NotSerializable {
         /// The name of the component.
         component: String,
@@ -205,13 +200,13 @@ pub enum SnapshotError {
         /// The name of the component.
         component: String,
     },
-    /// Two components of the world have the same name, or one has the name that another had.
+    /// Two components of the world have the same name, or one has a former name of another.
     AmbiguousName {
         /// Their name.
         component: String,
     },
-    /// An observer asked for it while commands are being played back, and some handles stand for
-    /// entities that are yet to come.
+    /// The call came from an observer or a stored call during a playback, while some handles belong to
+    /// entities that are yet to be spawned.
     InPlayback,
 }
 
@@ -224,24 +219,24 @@ error_text! { SnapshotError:
     Self::InPlayback => "commands that spawn entities are being played back at this moment";
 }
 
-/// Why bytes are no snapshot.
+/// The reason why bytes are not a snapshot.
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum MalformedSnapshot {
-    /// They do not begin as a snapshot does.
+    /// They do not begin like a snapshot.
     NotASnapshot,
-    /// They are of a version of the format that this version of the crate cannot read.
+    /// They have a version of the format that this version of the crate cannot read.
     UnknownVersion {
         /// The version of the format.
         version: u32,
     },
-    /// They were written on a machine with the other order of bytes.
+    /// They were written on a machine with the other byte order.
     ForeignByteOrder,
-    /// There are fewer or more of them than they say.
+    /// There are fewer or more bytes than the contents require.
     WrongLength,
-    /// The checksum is not theirs: they have been changed.
+    /// The checksum does not match: the bytes were changed.
     WrongChecksum,
-    /// They say something that cannot be.
+    /// They contain something impossible.
     Contradiction {
         /// What is wrong.
         detail: &'static str,
@@ -257,22 +252,22 @@ error_text! { MalformedSnapshot:
     Self::Contradiction { detail } => "the snapshot contradicts itself: {detail}";
 }
 
-/// What [`World::restore`](crate::World::restore) left out: nothing where the program has all
-/// components of the snapshot. It prints as lines.
+/// What [`World::restore`](crate::World::restore) left out. It is empty if the program has all components
+/// of the snapshot. It is displayed as lines.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct RestoreReport {
-    /// The components that the program [has no more](crate::World::register_removed).
+    /// The components that the program [no longer has](crate::World::register_removed).
     pub dropped: Vec<DroppedComponent>,
 }
 
-/// A component that was in a snapshot and that the program has no more.
+/// A component of a snapshot that the program no longer has.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[non_exhaustive]
 pub struct DroppedComponent {
     /// Its name.
     pub component: String,
-    /// How many entities had it.
+    /// The number of entities that had it.
     pub count: usize,
 }
 
@@ -291,47 +286,47 @@ impl fmt::Display for RestoreReport {
     }
 }
 
-/// Why a snapshot could not be restored. The world is as it was.
+/// The reason why a snapshot could not be restored. The world is unchanged.
 #[derive(Clone, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum RestoreError {
-    /// The bytes do not make sense.
+    /// The bytes are not those of a snapshot, or contradict themselves.
     Malformed(MalformedSnapshot),
     /// The world does not know a component of the snapshot.
     UnknownComponent {
         /// The name of the component.
         component: String,
     },
-    /// The world knows two components by the name of one in the snapshot, or one by the names of
-    /// two.
+    /// The world knows two components by one name of the snapshot, or one component by two names of the
+    /// snapshot.
     AmbiguousName {
         /// Their name.
         component: String,
     },
-    /// The component is plain data and its fields have changed since it was saved, or their size.
-    /// [What to do](crate::Snapshot#between-two-versions-of-a-program).
+    /// The component is plain data, and its fields or their size have changed since it was saved (see
+    /// [what to do](crate::Snapshot#between-two-versions-of-a-program)).
     ChangedFields {
         /// The name of the component.
         component: String,
         /// The [fields](crate::Component::fields) that were saved, and their size.
         saved: String,
-        /// The fields that there are now, and their size.
+        /// The current fields, and their size.
         now: String,
     },
-    /// The component of this name is another one than when it was saved.
+    /// The component with this name was saved as a different one.
     DifferentComponent {
         /// The name of the component.
         component: String,
-        /// What has changed.
+        /// What is different.
         what: &'static str,
     },
-    /// The snapshot has bytes that are no value of the component.
+    /// The snapshot has bytes that are not a value of the component.
     InvalidValue {
         /// The name of the component.
         component: String,
     },
-    /// An observer asked for it while commands are being played back, and some handles stand for
-    /// entities that are yet to come.
+    /// The call came from an observer or a stored call during a playback, while some handles belong to
+    /// entities that are yet to be spawned.
     InPlayback,
 }
 

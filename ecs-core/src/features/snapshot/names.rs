@@ -1,5 +1,5 @@
-//! The components of a snapshot: the table of them, and finding them in a world by name and as they
-//! were.
+//! The components of a snapshot: their table, and how they are found in a world by current and former
+//! names.
 
 use alloc::format;
 use alloc::string::{String, ToString};
@@ -14,8 +14,8 @@ use crate::error::{RestoreError, SnapshotError};
 use crate::name::Name;
 use crate::world::World;
 
-/// The name of a component in snapshots. Those of the crate's own types that depend on a type of the
-/// program, such as `Buffer<game::Step>`, leave out in which module of the crate they are.
+/// Returns the name of a component in snapshots. The crate's own generic types with a type of the
+/// program, such as `Buffer<game::Step>`, omit their module in the crate.
 pub(super) fn saved_name(info: &ComponentInfo) -> &str {
     let name = &**info.name();
     match name.split_once('<') {
@@ -26,8 +26,8 @@ pub(super) fn saved_name(info: &ComponentInfo) -> &str {
     }
 }
 
-/// Whether the component had this name in an earlier version of the program; of `Buffer<new>` it
-/// is also enough that the element did.
+/// Whether the component had this name in an earlier version of the program. For `Buffer<new>` it is
+/// enough that the element had it.
 pub(super) fn was_called(info: &ComponentInfo, name: &str) -> bool {
     let same_kind = || {
         let (kind, _) = saved_name(info).split_once('<')?;
@@ -58,7 +58,7 @@ impl<'w> KnownComponents<'w> {
         Self { known, removed: registry.removed() }
     }
 
-    /// The world's id of each of these components, and none of those that are gone.
+    /// Returns the world's id of each of these components, or `None` for those that are gone.
     pub(super) fn find_all(
         &self,
         components: &[ComponentImage<'_>],
@@ -99,7 +99,7 @@ impl<'w> KnownComponents<'w> {
             return Err(RestoreError::AmbiguousName { component: name() });
         }
         let different = |what| Err(RestoreError::DifferentComponent { component: name(), what });
-        // Of a component that could not be saved there are no values.
+        // A component that could not be saved has no values.
         if component.kind != CodecKind::Unsaved && component.kind != known.erased.codec.kind {
             return different("way of saving it");
         }
@@ -123,12 +123,12 @@ impl<'w> KnownComponents<'w> {
     }
 }
 
-/// The components of the world's archetypes, in the order of their names: another world, which has
-/// met the same types in another order, writes the same.
+/// The components of the world's archetypes, sorted by name. So another world writes the same, even if it
+/// registered the types in another order.
 pub(super) struct Table<'w> {
     infos: Vec<&'w ComponentInfo>,
-    /// By component id: the number that archetypes name it by. Of components that no archetype has
-    /// it means nothing.
+    /// The number of each component in archetypes, by component id. It is meaningless for components that
+    /// no archetype has.
     numbers: Vec<usize>,
 }
 
@@ -144,7 +144,7 @@ impl<'w> Table<'w> {
         if let Some(pair) = infos.windows(2).find(|p| saved_name(p[0]) == saved_name(p[1])) {
             return Err(ambiguous(saved_name(pair[0])));
         }
-        // Restoring would not know which of the two it is.
+        // A restore would not know which of the two it is.
         for renamed in all.iter().filter(|info| !info.was.is_empty()) {
             let is_confused = |info: &&&ComponentInfo| {
                 info.id != renamed.id && was_called(renamed, saved_name(info))
@@ -160,7 +160,7 @@ impl<'w> Table<'w> {
         Ok(Self { infos, numbers })
     }
 
-    /// The number that archetypes name this component by.
+    /// Returns the number of this component in archetypes.
     pub(super) fn number(&self, id: ComponentId) -> usize {
         self.numbers[id.index()]
     }

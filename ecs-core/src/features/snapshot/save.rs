@@ -1,4 +1,4 @@
-//! From a world to bytes.
+//! Saving: from a world to bytes.
 
 use alloc::string::ToString;
 use alloc::vec::Vec;
@@ -11,9 +11,9 @@ use crate::error::SnapshotError;
 use crate::storage::ChunkVersions;
 use crate::world::World;
 
-/// Writes the world over what is in `target`, which is empty where that fails.
+/// Writes the world over the contents of `target`, which is left empty if that fails.
 pub(super) fn save(world: &World, target: &mut Vec<u8>) -> Result<(), SnapshotError> {
-    // What is half written, by an error or a panic of a user's function, is no snapshot.
+    // If an error or a panic of a user's function interrupts the writing, the rest is not a snapshot.
     let mut bytes = core::mem::take(target);
     bytes.clear();
     if world.entities.has_reserved() {
@@ -44,7 +44,7 @@ fn write_archetype(
     table: &Table<'_>,
     writer: &mut Writer<'_>,
 ) -> Result<(), SnapshotError> {
-    // In the order of the table, which is not that of the columns.
+    // In the order of the table, which differs from that of the columns.
     let mut columns: Vec<(usize, usize)> = archetype
         .components()
         .ids()
