@@ -371,9 +371,7 @@ impl<'a> Estimate<'a> {
         let flight = |from, to| distance_units(rule, from, to) * scale;
         // Other links save nothing over the open-ground distance.
         let shortcuts = || links(grid, side).filter(|&(from, to, units)| units < flight(from, to));
-        // Estimates that rise by more would make the open list too long.
-        let is_vast = flight(Cell::new(0, 0), Cell::new(grid.width(), grid.height())) >> 32 > 0;
-        if is_vast || shortcuts().count() > SHORTCUT_COUNT_MAX {
+        if shortcuts().count() > SHORTCUT_COUNT_MAX {
             estimate.scale = 0;
             return estimate;
         }

@@ -1,8 +1,8 @@
 //! A* against Dijkstra, under every rule, with and without weights.
 
 use formic_nav::{
-    Algorithm, Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathQuery, PathScratch, Terrain,
-    Unreachable, Weight, path_cost,
+    Algorithm, Cell, Grid, Link, MoveRule, Path, PathFault, PathOutcome, PathQuery, PathScratch,
+    Terrain, Unreachable, Weight, path_cost,
 };
 
 use crate::rng::Rng;
@@ -384,4 +384,30 @@ fn warm_scratch_grows_no_more() {
     };
     let warm_bytes = run(&mut scratch, &mut path);
     assert_eq!(run(&mut scratch, &mut path), warm_bytes);
+}
+
+/// The number of cells that a search over noise of two weights expands, on a map so wide that a path
+/// across it over the heavy weights costs more than 32 bits hold.
+fn expansions_over(weights: [u8; 2], link: Option<Link>) -> u64 {
+    let mut rng = Rng::new(7);
+    let mut grid = Grid::from_fn(900, 60, |_| true).unwrap();
+    let cells: Vec<Cell> = grid.cells().collect();
+    for cell in cells {
+        grid.set_weight(cell, Weight::new(weights[rng.below(2)]).unwrap());
+    }
+    let terrain = Terrain::new(grid, MoveRule::default()).with_links(link);
+    let mut scratch = PathScratch::new();
+    let (start, goal) = (Cell::new(400, 30), Cell::new(450, 30));
+    let outcome = scratch.find(&terrain, start, goal, &mut Path::new());
+    assert!(outcome.cost().is_some());
+    scratch.expansion_count()
+}
+
+#[test]
+fn searches_over_heavy_ground_expand_no_more_cells_than_over_light_ground() {
+    let link = Link::new(Cell::new(2, 2), Cell::new(890, 2), 255);
+    for link in [None, Some(link)] {
+        let [light, heavy] = [[4, 5], [200, 250]].map(|weights| expansions_over(weights, link));
+        assert!(heavy * 4 < light * 5, "{heavy} and {light} cells, with {link:?}");
+    }
 }
