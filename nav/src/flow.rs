@@ -69,6 +69,8 @@ pub struct FlowField {
     version: GridVersion,
     /// The cells of the edits that are being followed.
     edited: Vec<Cell>,
+    /// Whether it was read from a save, and not yet compared with its terrain.
+    is_unchecked: bool,
 }
 
 impl FlowField {
@@ -85,12 +87,12 @@ impl FlowField {
         let count = get_count(bytes, 8)?;
         let goal_regions = (0..count).map(|_| RegionId::read(bytes)).collect::<Result<_, _>>()?;
         let (wave, version) = (Wave::read(bytes)?, GridVersion::read(bytes)?);
-        Ok(Self { goals, goal_regions, wave, version, edited: Vec::new() })
+        Ok(Self { goals, goal_regions, wave, version, edited: Vec::new(), is_unchecked: true })
     }
 
-    /// Begins anew if the wave cannot be one over this terrain.
-    pub(crate) fn fit(&mut self, terrain: &Terrain) {
-        if !self.wave.is_for(terrain.grid()) {
+    /// Begins anew if the field was read from a save, and its wave cannot be one over this terrain.
+    pub(crate) fn check(&mut self, terrain: &Terrain) {
+        if std::mem::take(&mut self.is_unchecked) && !self.wave.is_for(terrain.grid()) {
             self.begin(terrain);
         }
     }
@@ -106,6 +108,7 @@ impl FlowField {
             wave: Wave::default(),
             version: terrain.version(),
             edited: Vec::new(),
+            is_unchecked: false,
         };
         field.restart(terrain, goals);
         field

@@ -479,7 +479,7 @@ impl Route {
             let [low, high] = [x, y].map(|bits| (bits >> CELL_BITS).to_le_bytes()[0]);
             marks.push(low | high << 2);
         }
-        if next > count || behind > next {
+        if next >= count.max(1) || behind > next {
             return Err(CodecError);
         }
         let mut path = Path::new();

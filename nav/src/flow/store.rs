@@ -68,9 +68,13 @@ impl SectorStore {
         if is_whole { Ok(store) } else { Err(CodecError) }
     }
 
-    /// Whether the store is for a grid of this size.
+    /// Whether the store is for a grid of this size, and no direction leads out of it.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {
-        self.sectors == Sectors::of(grid)
+        let stays = |cell: Cell| {
+            let next = self.last_way(cell).map(|way| way.step(cell));
+            next.is_none_or(|next| next.is_some_and(|next| grid.contains(next)))
+        };
+        self.sectors == Sectors::of(grid) && grid.cells().all(stays)
     }
 
     /// Clears everything and keeps the memory.

@@ -137,9 +137,16 @@ impl Wave {
         Ok(Self { queued_count: store.queued_count(), store, queue, repair, expansion_count })
     }
 
-    /// Whether the wave is over a grid of this size.
+    /// Whether the wave, read from a save, can run on over a grid: it never leaves the grid, and there
+    /// is room for more costs.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {
+        let mut waiting = self.repair.lost.iter().chain(&self.repair.edited);
+        let is_entry_for = |&Reverse((cost, bits)): &Reverse<(u64, u32)>| {
+            cost <= u64::MAX / 2 && grid.contains(Cell::from_bits(bits))
+        };
         self.store.is_for(grid)
+            && waiting.all(|&cell| grid.contains(cell))
+            && self.queue.iter().all(is_entry_for)
     }
 
     /// Clears everything and starts at goals, of which only open ones count.

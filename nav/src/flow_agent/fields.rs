@@ -172,7 +172,7 @@ impl FlowFields {
             slot.wanted.clear();
             if let Some(field) = &mut slot.field {
                 let terrain = terrain.for_agents(slot.class);
-                field.fit(terrain);
+                field.check(terrain);
                 field.update(terrain);
             }
         }

@@ -4,6 +4,7 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
+use formic_ecs::CodecError;
 use formic_jobs::Pool;
 
 use crate::bytes::{Saved, get, get_count, put};
@@ -43,6 +44,10 @@ impl Slice {
         let count = get_count(bytes, 25)?;
         let questions = (0..count).map(|_| Question::read(bytes)).collect::<Result<_, _>>()?;
         let (allotment, spent, charge) = (get(bytes)?, get(bytes)?, get(bytes)?);
+        // There is room to count on.
+        if spent.max(charge) > u64::MAX / 2 {
+            return Err(CodecError);
+        }
         let count = get_count(bytes, 8)?;
         let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
         let seen = GridVersion::read(bytes)?;

@@ -77,7 +77,7 @@ impl Question {
         *self == Self { number: self.number, ..*other }
     }
 
-    /// The minimum number of steps between start and goal.
+    /// The number of columns or of rows between start and goal, whichever is greater.
     pub(crate) fn distance(&self) -> u64 {
         let Some((start, goal)) = self.start.zip(self.goal) else { return 0 };
         u64::from(start.x.abs_diff(goal.x).max(start.y.abs_diff(goal.y)))
@@ -231,6 +231,10 @@ impl Estimate {
         let mut estimate = Self::default();
         for usual in &mut estimate.classes {
             *usual = Usual { distance: get(bytes)?, expansions: get(bytes)? };
+            // There is room to count on.
+            if usual.distance.max(usual.expansions) > u64::MAX / 2 {
+                return Err(CodecError);
+            }
         }
         Ok(estimate)
     }

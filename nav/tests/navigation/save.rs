@@ -2,12 +2,14 @@
 
 use crate::noise;
 use crate::rng::Rng;
-use formic_ecs::{Codec, RandomStream, World};
+use crate::sim::Sim;
+use formic_ecs::{Codec, Component, RandomStream, World};
 use formic_jobs::{IntoSystem, Pool, ResMut, Save, SaveRules, Schedule, Threads};
 use formic_nav::{
-    Avoid, Cell, FlowFields, MoveRule, PathRequest, RegionEvent, SearchBudget, SearchReport,
-    Terrain, Wander, Weight, systems,
+    Avoid, Cell, FlowFields, MoveRule, PathRequest, Position, RegionEvent, Route, SearchBudget,
+    SearchReport, Terrain, Wander, Weight, systems,
 };
+use glam::Vec2;
 
 /// Digs, fills and weighs some random cells.
 fn edit(terrain: &mut Terrain, rng: &mut Rng, count: usize) {
@@ -138,18 +140,70 @@ fn no_bytes_make_flow_fields_that_cannot_be_worked_out() {
     for len in 0..bytes.len() {
         assert!(FlowFields::CODEC.read(&mut &bytes[..len]).is_err(), "{len} bytes");
     }
-    for place in 0..bytes.len() {
+    let to_max = (0..bytes.len()).map(|place| {
         let mut altered = bytes.clone();
         altered[place..].iter_mut().take(8).for_each(|byte| *byte = u8::MAX);
+        altered
+    });
+    // Six numbers come before the class of the first field, and the systems panic without that class.
+    let class_bits = 48 * 8..49 * 8;
+    let bits = (0..bytes.len() * 8).step_by(11).filter(|bit| !class_bits.contains(bit));
+    let flips = bits.map(|bit| {
+        let mut altered = bytes.clone();
+        altered[bit / 8] ^= 1 << (bit % 8);
+        altered
+    });
+    for altered in to_max.chain(flips) {
         let Ok(mut read) = FlowFields::CODEC.read(&mut altered.as_slice()) else { continue };
         read.expansions_per_tick = 200;
         world.insert_resource(terrain.clone());
         world.insert_resource(read);
         let mut rng = Rng::new(5);
         for _ in 0..4 {
-            schedule.run(&mut world, &pool);
+            assert!(schedule.run(&mut world, &pool).failures.is_empty());
             edit(world.resource_mut::<Terrain>().unwrap(), &mut rng, 2);
         }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_route_into_rock() {
+    for is_any_angle in [false, true] {
+        let mut sim = Sim::of(&["......", ".@@@@.", "......"]);
+        let agent = sim.spawn(0.5, 2.5, 2.0);
+        let mut request = PathRequest::to(Vec2::new(5.5, 0.5));
+        if is_any_angle {
+            request.any_angle();
+        }
+        sim.world.insert(agent, request).unwrap();
+        sim.ticks(8);
+        let (from, walking) = (sim.position(agent), *sim.world.get::<PathRequest>(agent).unwrap());
+        let mut bytes = Vec::new();
+        Route::CODEC.write(sim.world.get(agent).unwrap(), &mut bytes).unwrap();
+        let mut read_count = 0;
+        let flips = (0..bytes.len() * 8).map(|bit| {
+            let mut altered = bytes.clone();
+            altered[bit / 8] ^= 1 << (bit % 8);
+            altered
+        });
+        // The places of the cells between which the agent walks.
+        let legs = (0..16_u8).flat_map(|behind| (0..16_u8).map(move |next| (behind, next)));
+        let legs = legs.map(|(behind, next)| {
+            let mut altered = bytes.clone();
+            (altered[0], altered[4]) = (behind, next);
+            altered
+        });
+        for altered in flips.chain(legs) {
+            let Ok(route) = Route::CODEC.read(&mut altered.as_slice()) else { continue };
+            read_count += 1;
+            sim.world.insert(agent, (route, walking, Position(from))).unwrap();
+            for _ in 0..4 {
+                sim.tick();
+                let place = sim.position(agent);
+                assert!(sim.terrain().is_open(Cell::containing(place).unwrap()), "{place}");
+            }
+        }
+        assert!(read_count > 100, "{read_count} routes");
     }
 }
 
