@@ -110,7 +110,8 @@ struct Batch {
 ///
 /// Agents give way completely to an [`Obstacle`] that moves.
 ///
-/// Agents without a wish stand, and so do those without speed, and all of them in ticks without time.
+/// Agents without speed stand, and all of them do in ticks without time. Agents without a wish move only
+/// as far as others push them.
 ///
 /// ```
 /// use formic_ecs::World;

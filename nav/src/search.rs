@@ -7,8 +7,8 @@
 //!   allotment, twice what searches over its distance have cost so far, and the allotments of a batch fit
 //!   into the rest of the tick's budget. A search that needs more, say around a wall, is tried again with
 //!   four times as much, and becomes long once that does not fit.
-//! * *Long* searches would take more than half of a tick. They run off the frame: a background job of the
-//!   pool runs them, one after the other, between two ticks. The job may expand what a tick has left of
+//! * *Long* searches are those whose allotment is more than half of a tick's budget. They run off the
+//!   frame: a background job of the pool runs them, one after the other, between two ticks. The job may expand what a tick has left of
 //!   its budget, and the next tick takes the answers. If the job is not done by then, the tick waits for
 //!   it, so no answer depends on how fast threads are. A pool without threads runs it at once.
 //!
@@ -178,8 +178,8 @@ type Requests<'a> = Query<
 
 /// Answers as many pending requests as the budget allows.
 ///
-/// Searches that take more than half of a tick run off the frame, in a background job of the pool, over a
-/// copy of the terrain that edits do not reach. Their answers come at a fixed tick, which follows from
+/// Searches that may take more than half of the budget of a tick, judging by those before them, run off
+/// the frame, in a background job of the pool, over a copy of the terrain that edits do not reach. Their answers come at a fixed tick, which follows from
 /// the number of ticks over which the budget spreads them. If the job is late, this system waits for it,
 /// at most for as long as the budget of one tick takes, so the world is the same on any number of
 /// threads. A save waits for it too. It contains the questions, and the loaded game searches again with
@@ -447,7 +447,7 @@ impl SearchState {
         }
         for ticket in self.tickets.iter().filter(|ticket| ticket.is_long && !ticket.is_done) {
             let expansions = self.estimate.expansions(ticket.question.distance());
-            let ticks = 2 * expansions / budget.max(1);
+            let ticks = self.estimate.allotment(&ticket.question) / budget.max(1);
             if questions.len() == BATCH_LEN_MAX {
                 break;
             }

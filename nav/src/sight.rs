@@ -29,7 +29,7 @@ pub fn is_visible(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
 }
 
 /// A line is near a corner if it comes to the next column and to the next row within this part of the
-/// longer side, which is a twentieth of a cell. It may be nearer to corners behind which it has come to
+/// longer side, which is about a twentieth of a cell. It may be nearer to corners behind which it has come to
 /// the next row, or column: what agents walk must satisfy [`is_free`] as well.
 pub(crate) const NEAR: u32 = 8;
 

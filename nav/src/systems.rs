@@ -19,8 +19,8 @@
 //! |---|---|---|
 //! | `block_cells` | `Position`, `TimeStep` | `Terrain`, `Obstacle` |
 //! | `push_out` | `Terrain` | `Position`, `PathRequest`, `Route`, `PathStats` |
-//! | `retry` | `Terrain`, `Position`, `Route` | `PathRequest` |
-//! | `wander` | `Terrain`, `TimeStep`, `Position`, `Route` | `Wander`, `PathRequest` |
+//! | `retry` | `Terrain`, `Position` | `PathRequest` |
+//! | `wander` | `Terrain`, `TimeStep`, `Position` | `Wander`, `PathRequest` |
 //! | `settle_flows` | `Terrain`, `Position`, `FlowFollower` | `FlowFields` |
 //! | `follow` | `Terrain`, `TimeStep`, `Speed` | `Position`, `Facing`, `PathRequest`, `Route`, `PathStats`, `PathPending`, `Avoid` |
 //! | `follow_flow` | `Terrain`, `TimeStep`, `FlowFields`, `Speed` | `Position`, `Facing`, `FlowFollower`, `Avoid` |

@@ -207,13 +207,14 @@ impl Terrain {
     }
 
     /// An upper bound of the costs and estimates of a search by jumps over weights. A step costs less
-    /// than the sum of the weights of its cells, and the last jump and the estimate are each at most a
-    /// side long.
+    /// than the sum of the weights of its cells. What a look adds to a path is at most a side of
+    /// diagonals, or a row and a column if there are no diagonals, and so is the estimate: together less
+    /// than three sides of diagonals.
     fn jump_cost_max(&self) -> u64 {
         let side = u64::from(self.grid.width().max(self.grid.height()));
         let heaviest = self.grid.weight_range().map_or(1, |(_, max)| max.factor());
         let cells = self.grid.open_count() as u64;
-        (2 * self.grid.weight_sum() - cells + 2 * side * heaviest) * u64::from(DIAGONAL)
+        (2 * self.grid.weight_sum() - cells + 3 * side * heaviest) * u64::from(DIAGONAL)
     }
 
     pub(crate) fn landmarks(&self) -> Option<&Landmarks> {

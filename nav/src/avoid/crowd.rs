@@ -84,9 +84,9 @@ pub(crate) struct Seen {
 /// All bodies, in an order that depends on their positions and entities alone.
 ///
 /// They are sorted by strip (a few rows), column, row, part of the cell and entity. So bodies near each
-/// other lie near each other in memory, and those of a few columns of a strip are consecutive. Time is
-/// proportional to the number of bodies and rows, memory also to the largest index of a body; neither
-/// depends on the size of the map.
+/// other lie near each other in memory, and those of a few columns of a strip are consecutive. Time
+/// grows with the number of bodies and of rows, memory also with the largest index of a body; neither
+/// depends on the number of columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
     members: Vec<Member>,

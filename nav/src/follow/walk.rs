@@ -59,7 +59,7 @@ pub(crate) fn is_on_route(position: Vec2, route: &Route) -> bool {
 ///
 /// From any point of a cell, the straight line to any point of a cell one legal step away touches only
 /// cells that the step needs open. If steps are diagonal as well, an agent goes on straight from the
-/// centre of a cell to that of the farthest one that it [sees](turn_after). The last step leads exactly
+/// centre of a cell to that of one far along the path that it [sees](turn_after). The last step leads exactly
 /// to the goal.
 pub(crate) fn walk(
     from: Vec2,

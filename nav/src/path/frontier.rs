@@ -57,10 +57,11 @@ pub(crate) struct JumpNode {
 const NUMBER_BITS: u32 = CELL_COUNT_MAX.ilog2();
 const NUMBER_MASK: u64 = (1 << NUMBER_BITS) - 1;
 /// Over ground of one weight all costs and estimates fit: a node that is expanded costs no more than a
-/// path over all cells, and the last jump and the estimate are each at most a side long.
+/// path over all cells, and what a look adds to that and the estimate are together at most three sides of
+/// diagonals (see `Terrain::jump_cost_max`).
 const _: () = {
     assert!(JUMP_COST_END <= 1 << (u64::BITS - NUMBER_BITS));
-    assert!((CELL_COUNT_MAX + 2 * SIDE_MAX) as u64 * (DIAGONAL as u64) < JUMP_COST_END);
+    assert!((CELL_COUNT_MAX + 3 * SIDE_MAX) as u64 * (DIAGONAL as u64) < JUMP_COST_END);
 };
 
 const ARRIVAL_MASK: u32 = 15;

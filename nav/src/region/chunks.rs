@@ -1,11 +1,11 @@
-//! A list that grows without moving its elements.
+//! A list that grows without moving more than a few of its elements.
 
 use std::ops::{Index, IndexMut};
 
 const CHUNK_LEN: usize = 1024;
 
-/// A list in chunks. A vector that doubles would copy megabytes in the one edit that needs one more
-/// element.
+/// A list in chunks, of which only the first one grows by moving its elements. A vector that doubles
+/// would copy megabytes in the one edit that needs one more element.
 #[derive(Clone, Debug)]
 pub(crate) struct Chunks<T> {
     /// All but the last are full.

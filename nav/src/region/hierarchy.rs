@@ -49,7 +49,7 @@ struct Node {
     position: u32,
     /// A sector in the square of the node.
     sector: u32,
-    /// Zero if and only if the number of the node is free.
+    /// Zero if and only if the number belongs to no node: it is free, or its generations are used up.
     cell_count: u32,
     piece_count: u32,
     /// Nodes of the level below; a piece has none.

@@ -211,3 +211,41 @@ fn agents_that_come_and_go_leave_no_trace() {
     assert_eq!((sim.report().waiting, sim.world.len()), (0, 0));
     assert_eq!(sim.world.query::<&Position>().count(), 0);
 }
+
+#[test]
+fn the_table_of_systems_names_the_components_that_they_read_and_write() {
+    let sim = Sim::new(Grid::from_fn(2, 2, |_| true).unwrap());
+    let resources = ["Terrain", "TimeStep", "FlowFields", "SearchBudget", "SearchReport"];
+    // All systems use the class of an agent, says the text, and of `PathPending` only the bit is written.
+    let elsewhere = ["ClassId", "PathPending"];
+    let text = include_str!("../../src/systems.rs");
+    let rows = text.lines().filter_map(|line| line.strip_prefix("//! | `"));
+    let mut rows: Vec<Vec<Vec<&str>>> = rows
+        .map(|row| {
+            let words = |column: &'static str| {
+                let words = column.split(|it: char| !it.is_alphanumeric() && it != '_');
+                let mut words: Vec<&str> = words
+                    .filter(|word| !word.is_empty() && !resources.contains(word))
+                    .filter(|word| !elsewhere.contains(word))
+                    .collect();
+                words.sort_unstable();
+                words
+            };
+            row.trim_end_matches(['|', ' ']).split('|').map(words).collect()
+        })
+        .collect();
+    for (system, access) in sim.schedule.accesses() {
+        let system = system.rsplit("::").next().unwrap();
+        let place = rows.iter().position(|row| row[0] == [system]).expect(system);
+        let row = rows.swap_remove(place);
+        let access = access.unwrap();
+        for (ids, said) in [access.reads(), access.writes()].into_iter().zip(&row[1..]) {
+            let names = ids.iter().map(|&id| sim.world.component_info(id).unwrap().name());
+            let names = names.map(|name| name.rsplit("::").next().unwrap());
+            let mut names: Vec<&str> = names.filter(|name| !elsewhere.contains(name)).collect();
+            names.sort_unstable();
+            assert_eq!(names, *said, "{system}");
+        }
+    }
+    assert!(rows.is_empty(), "{rows:?} are no systems");
+}
