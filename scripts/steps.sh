@@ -3,7 +3,8 @@
 #
 # The caller defines a function step_NAME for each step and then calls
 # `run_steps NAME...`. A step fails by its exit status, or calls
-# `skip WHY` and returns when something optional cannot be had.
+# `skip WHY` and returns when something optional cannot be had. The steps in
+# $beside build into folders of their own and run beside the others.
 # shellcheck shell=bash
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
@@ -20,7 +21,8 @@ export CARGO_TARGET_DIR=$target
 
 results=$(mktemp)
 skipped=$(mktemp)
-trap 'rm -f "$results" "$skipped"' EXIT
+lane=
+trap 'rm -f "$results" "$skipped"; [ -z "$lane" ] || kill -- "-$lane" 2>/dev/null' EXIT
 
 # skip WHY: notes that (a part of) the running step was left out.
 skip() {
@@ -115,7 +117,25 @@ run_steps() {
         declare -F "step_$step" >/dev/null ||
             { echo "there is no step '$step'; there are: $steps" >&2; exit 2; }
     done
-    for step in "$@"; do run_step "$step"; done
+    local here=() there=() log
+    for step in "$@"; do
+        case " ${beside:-} " in *" $step "*) there+=("$step") ;; *) here+=("$step") ;; esac
+    done
+    if [ "${#here[@]}" = 0 ] || [ "${#there[@]}" = 0 ]; then
+        for step in "$@"; do run_step "$step"; done
+    else
+        log=$(mktemp)
+        set -m # a group of processes, which an interrupt ends as well
+        (for step in "${there[@]}"; do run_step "$step"; done) >"$log" 2>&1 &
+        lane=$!
+        set +m
+        for step in "${here[@]}"; do run_step "$step"; done
+        echo "waiting for what runs beside: ${there[*]}"
+        wait "$lane"
+        lane=
+        cat "$log"
+        rm "$log"
+    fi
     printf '\n=== results after %s s\n' "$SECONDS"
     awk -F '\t' '{ printf "%-18s %8s  %s\n", $1, $2, $3 }' "$results"
     cat "$skipped"
