@@ -5,7 +5,7 @@ use crate::job_queue::JobQueue;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
 use crate::sleep::Pinned;
-use crate::slots::{Added, Claimed, Few, JobId, JobKind};
+use crate::slots::{Claimed, JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
 
@@ -193,23 +193,19 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
 
 /// Adds a job without dependencies that no thread claims before it is opened or cancelled.
 pub(crate) fn add_gate(shared: &Shared) -> JobId {
-    let after = shared.slots.gather::<JobId>(&[]);
     let mut claimed = shared.slots.take();
     claimed.with_job(|cell| cell.put(|&()| ()));
-    match shared.slots.add(claimed, JobKind::GATE, after) {
-        Added::Claimed(claimed) => claimed.publish(),
-        Added::Waiting(_) => unreachable!("it waits for nothing"),
-    }
+    let claimed = shared.slots.add(claimed, JobKind::GATE, &[]);
+    claimed.expect("it waits for nothing").publish()
 }
 
 /// Turns a gate into an ordinary job after these, unless it was cancelled.
 pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
-    let all = shared.slots.join_up(after);
+    let all = shared.slots.combine(after);
     // A dependency that waits for the gate closes a cycle.
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
-        let few = shared.slots.gather(&[all]);
         if let Some(claimed) = shared.slots.claim(id) {
-            add_claimed(shared, claimed, (JobKind::Anywhere, false), few);
+            add_claimed(shared, claimed, (JobKind::Anywhere, false), &[all]);
             shared.announce_opened();
             if shared.is_inline {
                 WorkerContext::with(shared, |context| run_inline(shared, context, || ()));
@@ -231,10 +227,12 @@ fn add<D: Copy + Into<JobId>>(
     is_inline: bool,
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
-    let few = shared.slots.gather(after);
+    let (few, count) = shared.slots.reduce(after);
     let mut claimed = shared.slots.take();
     claimed.with_job(|cell| cell.put(|&()| job()));
-    add_claimed(shared, claimed, (kind, is_inline), few)
+    let id = claimed.id();
+    add_claimed(shared, claimed, (kind, is_inline), &few[..count]);
+    id
 }
 
 /// The part of adding a job that does not depend on the type of the closure.
@@ -242,28 +240,20 @@ fn add_claimed<'pool>(
     shared: &'pool Shared,
     claimed: Claimed<'pool>,
     (kind, is_inline): (JobKind, bool),
-    after: Few,
-) -> JobId {
-    let added = shared.slots.add(claimed, kind, after);
-    let id = added.id();
-    match added {
-        Added::Waiting(_) => {}
-        Added::Claimed(claimed) if is_inline && claimed.slot().pinned().is_none() => {
-            WorkerContext::with(shared, |context| {
-                if context.is_draining.get() {
-                    queue(shared, claimed);
-                } else {
-                    run_inline(shared, context, || run_unknown(shared, context, claimed));
-                }
-            });
-        }
-        Added::Claimed(claimed) => {
-            if queue(shared, claimed) {
-                shared.announce_ready(1, false);
+    after: &[JobId],
+) {
+    let Some(claimed) = shared.slots.add(claimed, kind, after) else { return };
+    if is_inline && claimed.slot().pinned().is_none() {
+        WorkerContext::with(shared, |context| {
+            if context.is_draining.get() {
+                queue(shared, claimed);
+            } else {
+                run_inline(shared, context, || run_unknown(shared, context, claimed));
             }
-        }
+        });
+    } else if queue(shared, claimed) {
+        shared.announce_ready(1, false);
     }
-    id
 }
 
 /// Calls `run` in a pool without threads, and then runs all jobs that became ready meanwhile, in that

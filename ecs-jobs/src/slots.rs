@@ -17,7 +17,6 @@ mod slot;
 
 #[cfg(all(test, loom))]
 pub(crate) use self::ledger::Ledger;
-pub(crate) use self::links::{Added, Few};
 pub(crate) use self::slot::{JobId, JobKind, JobSlot, State};
 
 use self::burst::BurstSlots;

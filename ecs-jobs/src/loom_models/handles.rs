@@ -1,14 +1,14 @@
 //! Jobs with handles, and the sleep of threads that wait for them.
 
 use super::groups::open_for_others;
-use super::slots::{Deed, add, added, claim, published};
+use super::slots::{Deed, add, claim, published, waiting};
 use super::{explore, explore_within};
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::Pinned;
-use crate::slots::{Added, JobId, JobKind, Slots};
+use crate::slots::{JobId, JobKind, Slots};
 use crate::sync::Deadline;
 use crate::worker::{run_until, run_worker, wait_for_all};
 use loom::sync::Arc;
@@ -32,10 +32,7 @@ fn run_by_hand(shared: &Shared, job: JobId) {
 
 /// Adds a ready job that only a thread claiming it by hand runs.
 fn on_main(shared: &Shared) -> JobId {
-    match add(&shared.slots, JobKind::MAIN, &[], || ()) {
-        Added::Claimed(claimed) => claimed.publish(),
-        Added::Waiting(_) => unreachable!("it waits for nothing"),
-    }
+    add(&shared.slots, JobKind::MAIN, &[], || ()).expect("it waits for nothing").publish()
 }
 
 #[test]
@@ -47,7 +44,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
         let inside = Arc::clone(&ran);
         let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
         let after = add_job(&shared, JobKind::Anywhere, &[first], job);
-        let last = added(&shared.slots, &[after]).id();
+        let last = waiting(&shared.slots, &[after]);
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
             move || run_by_hand(&shared, first)
@@ -68,10 +65,8 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
         let shared = hosted();
         let deed = Deed::new();
         let inside = deed.clone();
-        let Added::Claimed(job) = add(&shared.slots, JobKind::MAIN, &[], move || inside.act())
-        else {
-            panic!("it waits for nothing")
-        };
+        let job = add(&shared.slots, JobKind::MAIN, &[], move || inside.act());
+        let job = job.expect("it waits for nothing");
         let id = job.publish();
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -89,7 +84,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
     explore_within(0..=2, "ready against wait", || {
         let shared = hosted();
         let first = on_main(&shared);
-        let after = added(&shared.slots, &[first]).id();
+        let after = waiting(&shared.slots, &[first]);
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
             // It leaves jobs that become ready to other threads.
@@ -105,7 +100,7 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
     explore_within(0..=2, "deadline against ready", || {
         let shared = hosted();
         let first = on_main(&shared);
-        let after = added(&shared.slots, &[first]).id();
+        let after = waiting(&shared.slots, &[first]);
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
             // It leaves jobs that become ready to other threads.
@@ -210,7 +205,7 @@ fn a_gate_is_opened_or_cancelled_once() {
         let shared = hosted();
         let gate = add_gate(&shared);
         let first = on_main(&shared);
-        let last = added(&shared.slots, &[gate]).id();
+        let last = waiting(&shared.slots, &[gate]);
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             move || open_gate(&shared, gate, &[first])
@@ -329,7 +324,7 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
         // Only a thread that claims it by hand runs it, and then leaves the pool.
         let job =
             add(&shared.slots, JobKind::MAIN, &[], move || inside.store(1, Ordering::Relaxed));
-        let Added::Claimed(job) = job else { panic!("it waits for nothing") };
+        let job = job.expect("it waits for nothing");
         let id = job.publish();
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);

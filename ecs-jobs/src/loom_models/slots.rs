@@ -3,7 +3,7 @@
 #![expect(unsafe_code, reason = "the cells that the models guard go from thread to thread")]
 
 use super::explore;
-use crate::slots::{Added, Claimed, JobId, JobKind, Ledger, Slots};
+use crate::slots::{Claimed, JobId, JobKind, Ledger, Slots};
 use crate::stored_job::StoredJob;
 use loom::cell::UnsafeCell;
 use loom::sync::Arc;
@@ -33,7 +33,7 @@ impl Deed {
     }
 }
 
-pub(super) fn added<'slots>(slots: &'slots Slots, after: &[JobId]) -> Added<'slots> {
+pub(super) fn added<'slots>(slots: &'slots Slots, after: &[JobId]) -> Option<Claimed<'slots>> {
     add(slots, JobKind::Anywhere, after, || ())
 }
 
@@ -42,18 +42,23 @@ pub(super) fn add<'slots>(
     kind: JobKind,
     after: &[JobId],
     job: impl FnOnce() + Send + 'static,
-) -> Added<'slots> {
-    let few = slots.gather(after);
+) -> Option<Claimed<'slots>> {
     let mut claimed = slots.take();
     claimed.with_job(|cell| cell.put(|&()| job()));
-    slots.add(claimed, kind, few)
+    slots.add(claimed, kind, after)
+}
+
+/// Adds a job after others that have not ended.
+pub(super) fn waiting(slots: &Slots, after: &[JobId]) -> JobId {
+    let mut claimed = slots.take();
+    claimed.with_job(|cell| cell.put(|&()| ()));
+    let id = claimed.id();
+    assert!(slots.add(claimed, JobKind::Anywhere, after).is_none(), "it waits");
+    id
 }
 
 pub(super) fn claimed(slots: &Slots) -> Claimed<'_> {
-    match added(slots, &[]) {
-        Added::Claimed(claimed) => claimed,
-        Added::Waiting(_) => unreachable!("it waits for nothing"),
-    }
+    added(slots, &[]).expect("it waits for nothing")
 }
 
 /// Publishes a job that one thread will claim.
@@ -79,7 +84,7 @@ fn one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did() {
         let slots = Arc::new(Slots::new());
         let deeds = [Deed::new(), Deed::new()];
         let (first, second) = (published(&slots), published(&slots));
-        let after = added(&slots, &[first, second]).id();
+        let after = waiting(&slots, &[first, second]);
         let finish = |job: JobId, own: usize| {
             let (slots, deeds) = (Arc::clone(&slots), deeds.clone());
             move || {
@@ -119,12 +124,12 @@ fn a_job_that_is_added_while_the_one_before_it_ends_is_somebodys() {
             }
         });
         let own = match added(&slots, &[first]) {
-            Added::Claimed(claimed) => {
+            Some(claimed) => {
                 deed.see();
                 assert!(end(&slots, claimed).is_none());
                 true
             }
-            Added::Waiting(_) => false,
+            None => false,
         };
         assert!(own != other.join().unwrap().is_some());
         assert!(slots.all_ended());
@@ -204,7 +209,7 @@ fn an_old_id_never_gets_the_job_that_has_its_slot_now() {
             // Claims at most the old job, and links to it only while it is unfinished.
             move || {
                 let claim = slots.claim(old).map(|job| end(&slots, job).is_none());
-                (claim, matches!(added(&slots, &[old]), Added::Waiting(_)))
+                (claim, added(&slots, &[old]).is_none())
             }
         });
         let own = slots.claim(old).map(|job| end(&slots, job).is_some());
@@ -238,12 +243,12 @@ fn a_slot_of_a_burst_may_go_while_others_look_at_it_by_old_ids() {
             }
         });
         let is_ready = match added(&slots, &[old]) {
-            Added::Claimed(job) => {
+            Some(job) => {
                 deed.see();
                 assert!(end(&slots, job).is_none());
                 true
             }
-            Added::Waiting(_) => false,
+            None => false,
         };
         assert!(is_ready != other.join().unwrap(), "it is somebody's");
         assert!(slots.is_done(old) && slots.claim(old).is_none());
@@ -307,9 +312,7 @@ fn a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread() {
                 }
             }
         });
-        let Added::Claimed(job) = add(&slots, JobKind::MAIN, &[], || ()) else {
-            panic!("it waits for nothing")
-        };
+        let job = add(&slots, JobKind::MAIN, &[], || ()).expect("it waits for nothing");
         queued.store(job.publish().to_bits(), Ordering::Relaxed);
         other.join().unwrap();
     });
@@ -320,7 +323,7 @@ fn a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former() {
     explore("dependency against a slot that is used again", || {
         let slots = Arc::new(Slots::new());
         let (first, gate) = (published(&slots), published(&slots));
-        let former = added(&slots, &[first]).id();
+        let former = waiting(&slots, &[first]);
         let other = thread::spawn({
             let slots = Arc::clone(&slots);
             move || {
@@ -332,7 +335,7 @@ fn a_dependency_of_a_later_job_is_not_taken_for_one_of_the_former() {
         let former_job = end(&slots, first).expect("it waits for this");
         // The free slots are a stack: the later job gets the slot of the former.
         assert!(end(&slots, former_job).is_none());
-        let later = added(&slots, &[gate]).id();
+        let later = waiting(&slots, &[gate]);
         assert_eq!(later.index(), former.index());
         other.join().unwrap();
     });

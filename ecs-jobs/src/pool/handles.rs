@@ -239,7 +239,7 @@ impl Pool {
     /// ```
     pub fn combine(&self, handles: &[JobHandle]) -> JobHandle {
         self.check(handles);
-        JobHandle { pool: self.shared.number, id: self.shared.slots.join_up(handles) }
+        JobHandle { pool: self.shared.number, id: self.shared.slots.combine(handles) }
     }
 
     /// Returns whether the job is done: it has run, panicked, or was cancelled. Its effects are visible

@@ -7,31 +7,6 @@ use crate::sync::{Ordering, needed};
 /// The end of the list of joints that `end` keeps.
 const NONE: u32 = u32::MAX;
 
-/// The state of a job that was just added.
-#[derive(Debug)]
-pub(crate) enum Added<'slots> {
-    /// It waits for nothing; the caller publishes or runs it.
-    Claimed(Claimed<'slots>),
-    /// It waits; the thread that ends the last of its dependencies publishes or runs it.
-    Waiting(JobId),
-}
-
-/// The dependencies of a job, see [`Slots::gather`].
-#[derive(Debug)]
-pub(crate) struct Few {
-    few: [JobId; DEPENDENCIES_MAX],
-    count: usize,
-}
-
-impl Added<'_> {
-    pub(crate) fn id(&self) -> JobId {
-        match self {
-            Self::Claimed(claimed) => claimed.id(),
-            Self::Waiting(id) => *id,
-        }
-    }
-}
-
 impl Slots {
     /// Reduces any number of jobs to as many as a slot has room for, which are done when all of them are:
     /// the jobs themselves, or joints, which are jobs without a closure that wait for a few jobs each, in
@@ -40,48 +15,50 @@ impl Slots {
     /// # Panics
     ///
     /// Panics if there are too many unfinished jobs.
-    pub(crate) fn gather<D: Copy + Into<JobId>>(&self, many: &[D]) -> Few {
+    pub(crate) fn reduce<D: Copy + Into<JobId>>(
+        &self,
+        many: &[D],
+    ) -> ([JobId; DEPENDENCIES_MAX], usize) {
         let mut few = [JobId::new(0, 1); DEPENDENCIES_MAX];
         if many.len() <= DEPENDENCIES_MAX {
             few.iter_mut().zip(many).for_each(|(id, &of)| *id = of.into());
-            return Few { few, count: many.len() };
+            return (few, many.len());
         }
         let shares = many.chunks(many.len().div_ceil(DEPENDENCIES_MAX));
         let count = shares.len();
-        few.iter_mut().zip(shares).for_each(|(joint, share)| *joint = self.join_up(share));
-        Few { few, count }
+        few.iter_mut().zip(shares).for_each(|(joint, share)| *joint = self.combine(share));
+        (few, count)
     }
 
     /// A job that is done when all of `some` are; the job itself if there is only one.
-    pub(crate) fn join_up<D: Copy + Into<JobId>>(&self, some: &[D]) -> JobId {
+    pub(crate) fn combine<D: Copy + Into<JobId>>(&self, some: &[D]) -> JobId {
         if let [one] = some {
             return (*one).into();
         }
-        let few = self.gather(some);
-        match self.add(self.take(), JobKind::Joint, few) {
-            Added::Waiting(id) => id,
-            Added::Claimed(joint) => {
-                let id = joint.id();
-                self.note_if_failed(&joint);
-                self.end_unknown(joint);
-                id
-            }
+        let (few, count) = self.reduce(some);
+        let joint = self.take();
+        let id = joint.id();
+        if let Some(joint) = self.add(joint, JobKind::Joint, &few[..count]) {
+            self.note_if_failed(&joint);
+            self.end_unknown(joint);
         }
+        id
     }
 
-    /// Adds a job after others, with its closure in its slot.
+    /// Adds a job after others, with its closure in its slot. Returns the job if it waits for nothing: the
+    /// caller publishes or runs it. Otherwise the thread that ends the last of its dependencies does.
     pub(crate) fn add<'slots>(
         &'slots self,
         claimed: Claimed<'slots>,
         kind: JobKind,
-        after: Few,
-    ) -> Added<'slots> {
+        after: &[JobId],
+    ) -> Option<Claimed<'slots>> {
         let (id, slot) = (claimed.id, claimed.slot());
         // Relaxed: the state, the links or the queue publish these.
         slot.kind.store(kind.number(), Ordering::Relaxed);
         slot.failed_by.store(0, Ordering::Relaxed);
         let mut count = 0;
-        for &dependency in &after.few[..after.count] {
+        for &dependency in after {
             if self.is_done(dependency) {
                 self.fail_with(slot, dependency);
             } else {
@@ -93,7 +70,7 @@ impl Slots {
             }
         }
         if count == 0 {
-            return Added::Claimed(claimed);
+            return Some(claimed);
         }
         let pending = u32::try_from(count).expect("a handful");
         slot.pending.store(pending, Ordering::Relaxed);
@@ -111,11 +88,7 @@ impl Slots {
                 ended += 1;
             }
         }
-        if ended > 0 && slot.count_down(ended) {
-            Added::Claimed(claimed)
-        } else {
-            Added::Waiting(id)
-        }
+        (ended > 0 && slot.count_down(ended)).then_some(claimed)
     }
 
     /// Notes in a slot that a dependency has failed, if it has.

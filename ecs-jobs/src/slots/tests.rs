@@ -10,18 +10,15 @@ fn end(slots: &Slots, mut claimed: Claimed<'_>) -> Vec<JobId> {
     ready
 }
 
-fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> Added<'a> {
-    let few = slots.gather(dependencies);
+fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> (JobId, Option<Claimed<'a>>) {
+    let (few, count) = slots.reduce(dependencies);
     let mut claimed = slots.take();
     claimed.with_job(|job| job.put(|_| ()));
-    slots.add(claimed, JobKind::Anywhere, few)
+    (claimed.id(), slots.add(claimed, JobKind::Anywhere, &few[..count]))
 }
 
 fn claimed(slots: &Slots) -> Claimed<'_> {
-    match added(slots, &[]) {
-        Added::Claimed(claimed) => claimed,
-        Added::Waiting(_) => panic!("it waits for nothing"),
-    }
+    added(slots, &[]).1.expect("it waits for nothing")
 }
 
 #[test]
@@ -75,7 +72,7 @@ fn a_job_is_claimed_once_and_not_after_its_slot_is_used_again() {
 fn a_job_is_ready_when_the_last_of_its_dependencies_has_ended() {
     let slots = Slots::new();
     let (first, second) = (claimed(&slots), claimed(&slots));
-    let Added::Waiting(after) = added(&slots, &[first.id(), second.id()]) else {
+    let (after, None) = added(&slots, &[first.id(), second.id()]) else {
         panic!("it waits for two");
     };
     assert!(end(&slots, second).is_empty());
@@ -88,7 +85,7 @@ fn a_job_after_what_has_ended_is_ready_at_once() {
     let first = claimed(&slots);
     let id = first.id();
     let _ready = end(&slots, first);
-    assert!(matches!(added(&slots, &[id, id]), Added::Claimed(_)));
+    assert!(added(&slots, &[id, id]).1.is_some());
 }
 
 #[test]
@@ -97,7 +94,7 @@ fn a_job_may_wait_for_more_than_a_slot_has_room_for_and_twice_for_the_same() {
     let mut before: Vec<Claimed<'_>> = (0..100).map(|_| claimed(&slots)).collect();
     let mut ids: Vec<JobId> = before.iter().map(Claimed::id).collect();
     ids.extend_from_within(..3);
-    let Added::Waiting(after) = added(&slots, &ids) else { panic!("it waits for many") };
+    let (after, None) = added(&slots, &ids) else { panic!("it waits for many") };
     let last = before.pop().expect("there are some");
     assert!(before.into_iter().all(|job| end(&slots, job).is_empty()));
     assert_eq!(end(&slots, last), [after]);
@@ -122,9 +119,7 @@ fn slots_of_a_burst_go_and_no_id_of_them_stands_for_a_later_job() {
     assert_eq!(slots.burst.segment_count(), 1, "one stays, for the next time");
     assert!(slots.all_ended() && old.iter().all(|&id| slots.is_done(id)));
     assert!(old.iter().all(|&id| slots.claim(id).is_none() && !slots.is_ready(id)));
-    let Added::Claimed(after) = added(&slots, &old[old.len() - 3..]) else {
-        panic!("all that it waits for have ended")
-    };
+    let after = added(&slots, &old[old.len() - 3..]).1.expect("all that it waits for have ended");
     assert!(end(&slots, after).is_empty());
     let jobs: Vec<_> = (0..old.len()).map(|_| claimed(&slots)).collect();
     assert_eq!(slots.burst.segment_count(), 3);
