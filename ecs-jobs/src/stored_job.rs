@@ -25,9 +25,11 @@ struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
 /// Invariant J-7: as long as there is a table, `room` holds one value of the type
 /// that it was made for, and that type is `FnOnce(&A) + Send + 'a`. A caller that takes
 /// the value out takes the table first.
+#[repr(C)]
 pub(crate) struct StoredJob<'a, A = ()> {
-    room: Room,
+    /// In front, beside the small closures in a cache line.
     table: Option<&'static Table>,
+    room: Room,
     /// The type that the room stands for: it is `Send`, but not `Sync`.
     _job: PhantomData<Box<dyn FnOnce(&A) + Send + 'a>>,
 }
