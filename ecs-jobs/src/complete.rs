@@ -2,9 +2,9 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::run_job;
+use crate::run_job::{has_pinned, run_job, run_pinned};
 use crate::shared::Shared;
-use crate::sleep::{Pinned, Tag};
+use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
 use crate::sync::Deadline;
 use crate::task_group::HelpScope;
@@ -33,7 +33,6 @@ pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result
 pub(crate) fn wait_for_job(
     shared: &Shared,
     id: JobId,
-    pinned: Pinned,
     deadline: Option<&Deadline>,
 ) -> Result<(), JobError> {
     if shared.slots.is_done(id) {
@@ -41,8 +40,8 @@ pub(crate) fn wait_for_job(
     }
     WorkerContext::with(shared, |context| {
         let wait = || {
-            let walk = Walk::new(shared, id, pinned);
-            let mut goal = JobGoal { shared, context, id, pinned, walk, deadline };
+            let walk = Walk::new(shared, id, context.pinned());
+            let mut goal = JobGoal { shared, context, id, walk, deadline };
             one_deeper(context, || wait(shared, context, &mut goal))
         };
         let slots = (shared.number, &shared.slots);
@@ -55,7 +54,6 @@ struct JobGoal<'pool> {
     shared: &'pool Shared,
     context: &'pool WorkerContext,
     id: JobId,
-    pinned: Pinned,
     walk: Walk<'pool>,
     deadline: Option<&'pool Deadline>,
 }
@@ -110,7 +108,7 @@ impl<'pool> JobGoal<'pool> {
     /// Runs the jobs pinned to this thread, until the deadline.
     fn run_pinned(&self) -> bool {
         let mut has_run = false;
-        while self.pinned.run_one(self.shared, self.context) {
+        while run_pinned(self.shared, self.context) {
             has_run = true;
             if self.is_late() {
                 break;
@@ -164,11 +162,11 @@ impl Goal for JobGoal<'_> {
     }
 
     fn has_news(&mut self) -> bool {
-        self.is_reached() || self.pinned.has_any(self.shared) || self.finds_any()
+        self.is_reached() || has_pinned(self.shared, self.context) || self.finds_any()
     }
 
     fn tag(&self) -> Tag {
-        Tag { job: self.id.to_bits(), pinned: self.pinned, ..Tag::default() }
+        Tag { job: self.id.to_bits(), pinned: self.context.pinned(), ..Tag::default() }
     }
 
     fn deadline(&self) -> Option<&Deadline> {
@@ -201,9 +199,8 @@ mod tests {
         let id = add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
         add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
         WorkerContext::with(shared, |context| {
-            let pinned = Pinned::Leave;
-            let walk = Walk::new(shared, id, pinned);
-            let mut goal = JobGoal { shared, context, id, pinned, walk, deadline: None };
+            let walk = Walk::new(shared, id, None);
+            let mut goal = JobGoal { shared, context, id, walk, deadline: None };
             look(&mut goal, &ran);
         });
     }

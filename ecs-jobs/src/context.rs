@@ -13,7 +13,7 @@
 
 use crate::queue::crowded_count;
 use crate::shared::{LocalQueues, Shared};
-use crate::slots::JobId;
+use crate::slots::{JobId, JobKind};
 use crate::sync::{is_kept, needed_fence, thread_local};
 use crate::task_group::TaskGroup;
 use std::cell::Cell;
@@ -50,6 +50,10 @@ pub(crate) struct WorkerContext {
     pub(crate) job: Cell<Option<JobId>>,
     /// The number of nested waits for jobs with handles that this thread is in.
     pub(crate) wait_depth: Cell<usize>,
+    /// The number of this thread among those that jobs are pinned to, if it is one of them.
+    pinned: Cell<Option<u32>>,
+    /// Whether this thread cancels the jobs pinned to it.
+    pub(crate) cancels_pinned: Cell<bool>,
     /// Whether this thread runs queued jobs because the pool has no workers.
     pub(crate) is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
@@ -77,6 +81,7 @@ impl WorkerContext {
     ) -> R {
         assert!(queues.index < shared.worker_count, "a worker has the queues of one");
         let context = Self::new(shared, queues.index, Some(queues));
+        context.pinned.set(Some(JobKind::thread_of(context.slot)));
         // A worker counts as hungry from the start, so that others expect it before it arrives.
         context.is_hungry.set(true);
         shared.begin_worker();
@@ -141,6 +146,8 @@ impl WorkerContext {
             group: Cell::new(None),
             job: Cell::new(None),
             wait_depth: Cell::new(0),
+            pinned: Cell::new(shared.is_main_thread().then_some(0)),
+            cancels_pinned: Cell::new(false),
             is_draining: Cell::new(false),
             is_hungry: Cell::new(false),
             is_woken: Cell::new(false),
@@ -182,6 +189,20 @@ impl WorkerContext {
             && self.group.get().is_none()
             && self.job.get().is_none()
             && !has_halves()
+    }
+
+    /// The number of the thread whose pinned jobs this one runs, if it runs any. A worker runs its own only
+    /// between other jobs.
+    pub(crate) fn pinned(&self) -> Option<u32> {
+        let is_between_jobs = self.group.get().is_none() && self.job.get().is_none();
+        self.pinned.get().filter(|&thread| thread == 0 || is_between_jobs)
+    }
+
+    /// Makes this thread cancel the jobs for the main thread: the pool is dropped here, so no thread will
+    /// run them.
+    pub(crate) fn cancel_main_jobs(&self) {
+        self.pinned.set(Some(0));
+        self.cancels_pinned.set(true);
     }
 
     /// Whether this thread has the slot of all external threads.

@@ -17,7 +17,6 @@ use crate::future::Futures;
 use crate::join;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
-use crate::sleep::Pinned;
 use crate::spans::OpenSpan;
 use crate::sync::{Arc, Mutex, thread};
 use crate::worker::wait_for_all;
@@ -261,9 +260,7 @@ impl Drop for Pool {
         // A job may hold the last reference to its own pool.
         let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
         if !is_inside {
-            let is_main = shared.is_main_thread();
-            let pinned = if is_main { Pinned::Run(0) } else { Pinned::CancelMain };
-            wait_for_all(shared, pinned);
+            wait_for_all(shared, !shared.is_main_thread());
         }
         shared.close();
         for thread in self.threads.drain(..).filter(|_| !is_inside) {

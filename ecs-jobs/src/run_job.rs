@@ -4,7 +4,6 @@ use crate::context::WorkerContext;
 use crate::job_queue::JobQueue;
 use crate::panic_slot::catch;
 use crate::shared::Shared;
-use crate::sleep::Pinned;
 use crate::slots::{Claimed, JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::sync::is_kept;
@@ -129,43 +128,36 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
 
 /// Takes the next ready job and claims it.
 pub(crate) fn take_any(shared: &Shared) -> Option<Claimed<'_>> {
-    // A thread that waits for a job may have claimed it already.
-    std::iter::from_fn(|| shared.ready.pop()).find_map(|id| shared.slots.claim(id))
+    take_from(&shared.ready, shared)
 }
 
-impl Pinned {
-    /// The treatment by the calling thread in a wait: workers run their pinned jobs only between other
-    /// jobs.
-    pub(crate) fn of_this_thread(shared: &Shared) -> Self {
-        if shared.is_main_thread() { Self::Run(0) } else { Self::Leave }
-    }
+fn take_from<'pool>(queue: &JobQueue, shared: &'pool Shared) -> Option<Claimed<'pool>> {
+    // A thread that waits for a job may have claimed it already.
+    std::iter::from_fn(|| queue.pop()).find_map(|id| shared.slots.claim(id))
+}
 
-    fn queue(self, shared: &Shared) -> Option<&JobQueue> {
-        match self {
-            Self::Leave => None,
-            Self::Run(thread) => Some(&shared.pinned[thread as usize]),
-            Self::CancelMain => Some(&shared.pinned[0]),
-        }
-    }
+/// The queue of the jobs that are pinned to this thread, if it runs any now.
+fn pinned_queue<'pool>(shared: &'pool Shared, context: &WorkerContext) -> Option<&'pool JobQueue> {
+    context.pinned().map(|thread| &shared.pinned[thread as usize])
+}
 
-    /// Whether any pinned job of this thread is ready.
-    pub(crate) fn has_any(self, shared: &Shared) -> bool {
-        self.queue(shared).is_some_and(JobQueue::has_frame)
-    }
+/// Whether a job that is pinned to this thread is ready, and the thread may run it now.
+pub(crate) fn has_pinned(shared: &Shared, context: &WorkerContext) -> bool {
+    pinned_queue(shared, context).is_some_and(JobQueue::has_frame)
+}
 
-    /// Handles the oldest ready job of this thread. Returns whether there was one.
-    pub(crate) fn run_one(self, shared: &Shared, context: &WorkerContext) -> bool {
-        let Some(queue) = self.queue(shared) else { return false };
-        // A wait of this very thread may have claimed some of them already.
-        let mut ids = std::iter::from_fn(|| queue.pop());
-        let Some(claimed) = ids.find_map(|id| shared.slots.claim(id)) else { return false };
-        if self == Self::CancelMain {
-            claimed.slot().cancel(claimed.id());
-        }
-        // Its successors may be for other threads.
-        run_only(shared, context, claimed);
-        true
+/// Runs the oldest ready job that is pinned to this thread, or cancels it. Returns whether there was one.
+pub(crate) fn run_pinned(shared: &Shared, context: &WorkerContext) -> bool {
+    let Some(claimed) = pinned_queue(shared, context).and_then(|queue| take_from(queue, shared))
+    else {
+        return false;
+    };
+    if context.cancels_pinned.get() {
+        claimed.slot().cancel(claimed.id());
     }
+    // Its successors may be for other threads.
+    run_only(shared, context, claimed);
+    true
 }
 
 /// Drops a job instead of running it, unless it has started: at once if it is ready, else when it would

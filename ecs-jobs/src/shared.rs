@@ -168,7 +168,7 @@ pub(crate) struct Shared {
     /// The number of this pool, unique in the process.
     pub(crate) number: u64,
     /// The id of the thread that created the pool.
-    main_thread: u64,
+    pub(crate) main_thread: u64,
     /// Spare lists for the jobs of scopes.
     spare_lists: Mutex<Vec<VecDeque<StoredJob<'static>>>>,
     /// Whether jobs run only on the thread that queues them.
@@ -297,7 +297,7 @@ impl Shared {
 
     /// Announces a job to the only thread that may run it.
     pub(crate) fn announce_pinned(&self, thread: u32) {
-        self.sleepers.tell(1, |tag| tag.pinned.is_of(thread) && is_kept("announce_pinned"));
+        self.sleepers.tell(1, |tag| tag.pinned == Some(thread) && is_kept("announce_pinned"));
     }
 
     /// Announces to all threads that wait for a job that their walks may now find more.
@@ -476,10 +476,10 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::{Listed, Pinned};
+    use crate::sleep::Listed;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

@@ -31,26 +31,6 @@ pub(crate) enum Takes {
     Anything,
 }
 
-/// The treatment of jobs that are pinned to one thread.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Pinned {
-    /// None: there are none for this thread.
-    #[default]
-    Leave,
-    /// Runs the jobs for the thread of this number, which is this one.
-    Run(u32),
-    /// Cancels the jobs for the main thread: the pool is dropped on another thread, so no thread will run
-    /// them.
-    CancelMain,
-}
-
-impl Pinned {
-    /// Whether this concerns the jobs of this thread.
-    pub(crate) fn is_of(self, thread: u32) -> bool {
-        self == Self::Run(thread) || self == Self::CancelMain && thread == 0
-    }
-}
-
 /// The events that wake a sleeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
@@ -63,8 +43,8 @@ pub(crate) struct Tag {
     pub(crate) job: u64,
     /// Whether it has a condition of its own, which the end of any job may make true.
     pub(crate) watches: bool,
-    /// The pinned jobs that it handles.
-    pub(crate) pinned: Pinned,
+    /// Its number among the threads that jobs are pinned to, if such jobs wake it.
+    pub(crate) pinned: Option<u32>,
 }
 
 #[derive(Debug)]
@@ -224,7 +204,7 @@ mod tests {
     use super::*;
 
     const WORKER: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
 
     #[test]
     fn a_sleeper_that_left_is_not_woken() {

@@ -4,7 +4,6 @@
 //! jobs of one wait cost it one step per dependency.
 
 use crate::shared::Shared;
-use crate::sleep::Pinned;
 use crate::slots::{JobId, State};
 use crate::sync::{thread_local, unique_number};
 use std::cell::RefCell;
@@ -32,13 +31,13 @@ pub(crate) struct Walk<'pool> {
     shared: &'pool Shared,
     from: JobId,
     number: u64,
-    pinned: Pinned,
+    pinned: Option<u32>,
     way: Vec<Step>,
 }
 
 impl<'pool> Walk<'pool> {
-    /// Creates a walk from the job `from`, by a thread that may run these pinned jobs.
-    pub(crate) fn new(shared: &'pool Shared, from: JobId, pinned: Pinned) -> Self {
+    /// Creates a walk from the job `from`, by a thread that may run the jobs pinned to this number.
+    pub(crate) fn new(shared: &'pool Shared, from: JobId, pinned: Option<u32>) -> Self {
         let way =
             SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
         Self { shared, from, number: 0, pinned, way }
@@ -69,7 +68,7 @@ impl<'pool> Walk<'pool> {
                 }
                 Some(State::Ready) => {
                     self.way.pop();
-                    if slot.pinned().is_none_or(|thread| self.pinned.is_of(thread)) {
+                    if slot.pinned().is_none_or(|thread| self.pinned == Some(thread)) {
                         return Some(Found::Ready(id));
                     }
                 }

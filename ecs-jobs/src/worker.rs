@@ -4,10 +4,10 @@
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
-use crate::run_job::{IN_A_ROW_MAX, run_chain, take_any};
+use crate::run_job::{IN_A_ROW_MAX, has_pinned, run_chain, run_pinned, take_any};
 use crate::shared::{LocalQueues, Shared};
-use crate::sleep::{Pinned, Tag, Takes};
-use crate::slots::{JobId, JobKind};
+use crate::sleep::{Tag, Takes};
+use crate::slots::JobId;
 use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use std::panic::resume_unwind;
@@ -17,13 +17,12 @@ use std::panic::resume_unwind;
 /// Jobs catch their panics. If a bug of the pool itself panics here, the process aborts: a worker that
 /// merely ended would leave a group counting it, and the group's owner waiting for ever.
 pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
-    let pinned = Pinned::Run(JobKind::thread_of(queues.index));
     never_unwinding(|| {
         WorkerContext::with_worker(shared, queues, |context| {
             // Jobs that are ready when the pool closes still run.
             let has_any = || shared.has_work(HelpScope::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
-            work_until(shared, context, (true, false, pinned), None, is_over);
+            work_until(shared, context, (true, false), None, is_over);
         });
     });
 }
@@ -36,7 +35,6 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
         // In the middle of a job or a call, a thread that took arbitrary work could re-enter that same
         // call.
         let is_worker = context.is_free_worker(shared);
-        let pinned = Pinned::of_this_thread(shared);
         // A panic ends the wait as if the condition held, and is resumed after it.
         let mut panic = None;
         let is_over = |_has_job| {
@@ -45,20 +43,23 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
                 true
             })
         };
-        work_until(shared, context, (is_worker, true, pinned), job, is_over);
+        work_until(shared, context, (is_worker, true), job, is_over);
         if let Some(payload) = panic {
             resume_unwind(payload);
         }
     });
 }
 
-/// Returns when all jobs are done.
-pub(crate) fn wait_for_all(shared: &Shared, pinned: Pinned) {
+/// Returns when all jobs are done. Those for the main thread are cancelled if no thread will run them.
+pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
+            if cancels_main_jobs {
+                context.cancel_main_jobs();
+            }
             // This is asked before each job, and the sums cost more than a job.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
-            work_until(shared, context, (false, true, pinned), None, is_over);
+            work_until(shared, context, (false, true), None, is_over);
         });
     }
 }
@@ -66,13 +67,12 @@ pub(crate) fn wait_for_all(shared: &Shared, pinned: Pinned) {
 fn work_until(
     shared: &Shared,
     context: &WorkerContext,
-    (is_worker, watches, pinned): (bool, bool, Pinned),
+    (is_worker, watches): (bool, bool),
     job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
 ) {
     let is_reached = false;
-    let mut goal =
-        WorkGoal { shared, context, job, is_worker, watches, pinned, condition, is_reached };
+    let mut goal = WorkGoal { shared, context, job, is_worker, watches, condition, is_reached };
     one_deeper(context, || wait(shared, context, &mut goal))
         .unwrap_or_else(|error| panic!("{error}"));
 }
@@ -86,7 +86,6 @@ struct WorkGoal<'a, C> {
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
     watches: bool,
-    pinned: Pinned,
     /// Called with whether this thread has found work that it is about to start.
     condition: C,
     is_reached: bool,
@@ -106,12 +105,12 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 
     fn help(&mut self) -> bool {
         let Self { shared, context, .. } = *self;
-        if self.pinned.run_one(shared, context) {
+        if run_pinned(shared, context) {
             return true;
         }
         let mut stop = || {
             self.is_reached = self.is_reached || (self.condition)(true);
-            self.is_reached || self.pinned.has_any(shared)
+            self.is_reached || has_pinned(shared, context)
         };
         if self.is_worker {
             return work_once(shared, context, &mut stop);
@@ -121,7 +120,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 
     fn is_worth_a_look(&mut self) -> bool {
-        self.pinned.has_any(self.shared)
+        has_pinned(self.shared, self.context)
             || !self.shared.ready.is_empty()
             || self.is_worker && self.shared.has_news()
     }
@@ -137,7 +136,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
             watches: self.watches,
-            pinned: self.pinned,
+            pinned: self.context.pinned(),
         }
     }
 
@@ -189,11 +188,12 @@ mod tests {
     use crate::run_job::add_job;
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
+    use crate::slots::JobKind;
     use crate::task_group::TaskSource;
     use std::process::Command;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: Pinned::Leave };
+        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {

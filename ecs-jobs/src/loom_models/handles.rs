@@ -7,7 +7,6 @@ use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
 use crate::shared::Shared;
-use crate::sleep::Pinned;
 use crate::slots::{JobId, JobKind, Slots};
 use crate::sync::Deadline;
 use crate::worker::{run_until, run_worker, wait_for_all};
@@ -16,11 +15,18 @@ use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::thread;
 use std::time::Duration;
 
-/// Creates a pool without threads of its own, whose jobs are queued.
+/// Creates a pool without threads of its own, whose jobs are queued. No thread is its main thread.
 pub(super) fn hosted() -> Arc<Shared> {
+    let mut shared = hosted_here();
+    shared.main_thread = 0;
+    Arc::new(shared)
+}
+
+/// Like [`hosted`], with this thread as the main thread.
+fn hosted_here() -> Shared {
     let (mut shared, places) = Shared::new(0);
     shared.open_to_host(places);
-    Arc::new(shared)
+    shared
 }
 
 fn run_by_hand(shared: &Shared, job: JobId) {
@@ -50,7 +56,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
             move || run_by_hand(&shared, first)
         });
         cancel_job(&shared, after);
-        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, last, None).unwrap();
         runner.join().unwrap();
         let has_failed = shared.slots.failures.panic_of(after).is_some();
         assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed));
@@ -73,7 +79,7 @@ fn the_end_of_a_job_is_not_missed_by_who_waits_for_it() {
             move || run_by_hand(&shared, id)
         });
         // The walk finds nothing that this thread may run.
-        wait_for_job(&shared, id, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, id, None).unwrap();
         deed.see();
         runner.join().unwrap();
     });
@@ -90,7 +96,7 @@ fn a_job_that_gets_ready_is_not_missed_by_who_waits_for_it() {
             // It leaves jobs that become ready to other threads.
             move || run_by_hand(&shared, first)
         });
-        wait_for_job(&shared, after, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, after, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -107,9 +113,9 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
             move || run_by_hand(&shared, first)
         });
         let deadline = Deadline::after(Duration::ZERO);
-        let outcome = wait_for_job(&shared, after, Pinned::Leave, Some(&deadline));
+        let outcome = wait_for_job(&shared, after, Some(&deadline));
         assert_eq!(outcome.is_ok(), shared.slots.is_done(after));
-        wait_for_job(&shared, after, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, after, None).unwrap();
         runner.join().unwrap();
     });
 }
@@ -117,13 +123,13 @@ fn a_wait_that_gives_up_loses_neither_a_job_that_it_has_come_upon_nor_its_end() 
 #[test]
 fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() {
     explore_within(0..=2, "main thread's job against its sleep", || {
-        let shared = hosted();
+        let shared = Arc::new(hosted_here());
         let flag = Arc::new(AtomicUsize::new(0));
         let other = thread::spawn({
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
                 let shown = add_job::<JobId>(&shared, JobKind::MAIN, &[], || ());
-                wait_for_job(&shared, shown, Pinned::Leave, None).unwrap();
+                wait_for_job(&shared, shown, None).unwrap();
                 flag.store(1, Ordering::Relaxed);
                 shared.announce_condition();
             }
@@ -145,7 +151,7 @@ fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
             // Only the waiting thread runs what this one opens.
             move || open_gate::<JobId>(&shared, gate, &[])
         });
-        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, last, None).unwrap();
         deed.see();
         opener.join().unwrap();
     });
@@ -167,7 +173,7 @@ fn a_gate_that_is_opened_while_what_it_waits_for_ends_is_not_missed() {
             let shared = Arc::clone(&shared);
             move || run_by_hand(&shared, first)
         });
-        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, last, None).unwrap();
         deed.see();
         [opener, runner].into_iter().for_each(|other| other.join().unwrap());
         assert!(shared.slots.all_ended());
@@ -190,7 +196,7 @@ fn what_is_behind_a_gate_runs_if_it_was_opened_before_it_was_cancelled() {
             let shared = Arc::clone(&shared);
             move || cancel_job(&shared, gate)
         });
-        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, last, None).unwrap();
         let has_failed = |job| shared.slots.failures.panic_of(job).is_some();
         assert_eq!(has_failed(last), has_failed(gate));
         assert_eq!(ran.load(Ordering::Relaxed), usize::from(!has_failed(last)));
@@ -212,7 +218,7 @@ fn a_gate_is_opened_or_cancelled_once() {
         });
         cancel_job(&shared, gate);
         run_by_hand(&shared, first);
-        wait_for_job(&shared, last, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, last, None).unwrap();
         opener.join().unwrap();
         assert!(shared.slots.failures.panic_of(last).is_some(), "what is behind it is cancelled");
         assert!(shared.slots.all_ended());
@@ -229,7 +235,7 @@ fn a_job_for_one_worker_is_not_missed_by_it() {
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
             let own = add_job::<JobId>(shared, kind, &[], job);
             // The host leaves the job to the worker.
-            wait_for_job(shared, own, Pinned::Run(0), None).unwrap();
+            wait_for_job(shared, own, None).unwrap();
             assert_eq!(ran.load(Ordering::Relaxed), 1);
         });
     });
@@ -269,9 +275,9 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
             let (first, second) = (deed.clone(), deed.clone());
             let first = add_job::<JobId>(shared, JobKind::Anywhere, &[], move || first.act());
             let second = add_job(shared, JobKind::Anywhere, &[first], move || second.act());
-            wait_for_job(shared, second, Pinned::Run(0), None).unwrap();
+            wait_for_job(shared, second, None).unwrap();
             deed.see();
-            wait_for_all(shared, Pinned::Run(0));
+            wait_for_all(shared, false);
         });
     });
 }
@@ -293,7 +299,7 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
                 assert!(take_any(&shared).is_none(), "nothing is ready");
             }
         });
-        wait_for_all(&shared, Pinned::Leave);
+        wait_for_all(&shared, false);
         other.join().unwrap();
     });
 }
@@ -437,7 +443,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
                 });
             }
         });
-        wait_for_job(&shared, id, Pinned::Leave, None).unwrap();
+        wait_for_job(&shared, id, None).unwrap();
         runner.join().unwrap();
     });
 }

@@ -6,7 +6,6 @@ use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::panic_slot::{PanicSlot, catch, discard};
 use crate::pool::{JobBuilder, Pool};
 use crate::run_job::cancel_job;
-use crate::sleep::Pinned;
 use crate::slots::JobKind;
 use crate::sync::{Arc, Deadline, Mutex};
 use crate::worker::wait_for_all;
@@ -345,8 +344,7 @@ impl Pool {
             return Err(JobError::OtherPool);
         }
         self.check_wait(job);
-        let pinned = Pinned::of_this_thread(&self.shared);
-        wait_for_job(&self.shared, job.id, pinned, deadline)?;
+        wait_for_job(&self.shared, job.id, deadline)?;
         let panic = self.shared.slots.failures.panic_of(job.id);
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic(panic))))
     }
@@ -362,7 +360,7 @@ impl Pool {
             context.is_some_and(|context| context.job.get().is_some())
         });
         assert!(!is_inside, "a job that waits for all jobs would wait for itself");
-        wait_for_all(&self.shared, Pinned::of_this_thread(&self.shared));
+        wait_for_all(&self.shared, false);
         if let Some(payload) = self.shared.slots.failures.take_any() {
             resume_unwind(payload);
         }

@@ -3,8 +3,7 @@
 use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
-use crate::run_job::{run_only, take_any};
-use crate::sleep::Pinned;
+use crate::run_job::{run_only, run_pinned, take_any};
 use crate::worker::run_until;
 use std::time::Duration;
 
@@ -90,7 +89,7 @@ impl Pool {
     pub fn try_run_one(&self) -> bool {
         let shared = &*self.shared;
         WorkerContext::with(shared, |context| {
-            if Pinned::of_this_thread(shared).run_one(shared, context) {
+            if run_pinned(shared, context) {
                 return true;
             }
             let Some(job) = take_any(shared) else { return false };
@@ -102,9 +101,8 @@ impl Pool {
     /// Runs the ready jobs for the main thread and returns their number. On any other thread it runs
     /// none.
     pub fn run_main_thread_jobs(&self) -> usize {
-        let pinned = Pinned::of_this_thread(&self.shared);
         WorkerContext::with(&self.shared, |context| {
-            std::iter::from_fn(|| pinned.run_one(&self.shared, context).then_some(())).count()
+            std::iter::from_fn(|| run_pinned(&self.shared, context).then_some(())).count()
         })
     }
 
