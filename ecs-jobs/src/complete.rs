@@ -92,7 +92,7 @@ impl<'pool> JobGoal<'pool> {
             slot.let_external_out(id);
             // Another thread may help now that this one gives up.
             if self.is_late() && self.shared.has_work(HelpScope::InJob(id)) {
-                self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.watches);
+                self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.is_conditional);
             }
         }
         has_helped

@@ -11,7 +11,7 @@
     reason = "a thread-local pointer leads to the contexts on the thread's own stack"
 )]
 
-use crate::queue::crowded_count;
+use crate::queue::contention_count;
 use crate::shared::{LocalQueues, Shared};
 use crate::slots::{JobId, JobKind};
 use crate::sync::{is_kept, needed_fence, thread_local};
@@ -21,10 +21,10 @@ use std::ptr::{self, NonNull};
 use std::thread;
 use std::time::Duration;
 
-/// The number of jobs in a row with a contended queue after which a worker rests. The rest takes about as
+/// The number of jobs in a row with a contended queue after which a worker backs off. That takes about as
 /// long as a wake-up would.
-const CROWDED_IN_A_ROW_MAX: u32 = 4;
-const REST: Duration = Duration::from_micros(50);
+const CONTENDED_IN_A_ROW_MAX: u32 = 4;
+const BACK_OFF: Duration = Duration::from_micros(50);
 
 thread_local! {
     /// The newest context of this thread.
@@ -57,15 +57,15 @@ pub(crate) struct WorkerContext {
     /// Whether this thread runs queued jobs because the pool has no workers.
     pub(crate) is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
-    is_hungry: Cell<bool>,
+    is_inactive: Cell<bool>,
     /// Whether a wake-up for any work was spent on this thread, and it has started no work since.
     pub(crate) is_woken: Cell<bool>,
     /// The number of group jobs that this thread, a worker, has run since it last looked for other work.
     pub(crate) group_jobs_in_a_row: Cell<usize>,
     /// The contention count of this thread's queue locks at the last check, and the number of checks in a
     /// row that found it increased.
-    crowded_count: Cell<u32>,
-    crowded_in_a_row: Cell<u32>,
+    contention_count: Cell<u32>,
+    contended_in_a_row: Cell<u32>,
     /// Whether this thread has ended a job since it last checked, behind a fence, for sleepers with
     /// conditions.
     has_ended_job: Cell<bool>,
@@ -82,8 +82,8 @@ impl WorkerContext {
         assert!(queues.index < shared.worker_count, "a worker has the queues of one");
         let context = Self::new(shared, queues.index, Some(queues));
         context.pinned.set(Some(JobKind::thread_of(context.slot)));
-        // A worker counts as hungry from the start, so that others expect it before it arrives.
-        context.is_hungry.set(true);
+        // A worker counts as inactive from the start, so that others expect it before it arrives.
+        context.is_inactive.set(true);
         shared.begin_worker();
         context.stay(shared, run)
     }
@@ -149,11 +149,11 @@ impl WorkerContext {
             pinned: Cell::new(shared.is_main_thread().then_some(0)),
             cancels_pinned: Cell::new(false),
             is_draining: Cell::new(false),
-            is_hungry: Cell::new(false),
+            is_inactive: Cell::new(false),
             is_woken: Cell::new(false),
             group_jobs_in_a_row: Cell::new(0),
-            crowded_count: Cell::new(crowded_count()),
-            crowded_in_a_row: Cell::new(0),
+            contention_count: Cell::new(contention_count()),
+            contended_in_a_row: Cell::new(0),
             has_ended_job: Cell::new(false),
             below: NEWEST.with(Cell::get),
         }
@@ -167,10 +167,10 @@ impl WorkerContext {
             fn drop(&mut self) {
                 let Self(shared, context) = self;
                 NEWEST.with(|newest| newest.set(context.below));
-                if context.is_hungry.get() {
-                    shared.count_hungry(false);
+                if context.is_inactive.get() {
+                    shared.count_inactive(false);
                 }
-                context.tell_watching(shared);
+                context.tell_conditional(shared);
                 if let Some(queues) = context.queues.take() {
                     shared.give_back_queues(queues);
                 }
@@ -237,9 +237,9 @@ impl WorkerContext {
     }
 
     /// Notes that this thread, a worker, has found no work, so that others share theirs.
-    pub(crate) fn note_hungry(&self, shared: &Shared) {
-        if !self.is_hungry.replace(true) {
-            shared.count_hungry(true);
+    pub(crate) fn note_inactive(&self, shared: &Shared) {
+        if !self.is_inactive.replace(true) {
+            shared.count_inactive(true);
         }
     }
 
@@ -257,63 +257,65 @@ impl WorkerContext {
     /// halves, or a job that is still in the queue. In that case it wakes another thread for that.
     /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
     #[inline]
-    pub(crate) fn note_fed(
+    pub(crate) fn note_work_found(
         &self,
         shared: &Shared,
         still_waiting: usize,
         group: Option<&TaskGroup>,
     ) {
-        let (was_hungry, was_woken) = (self.is_hungry.replace(false), self.is_woken.replace(false));
-        if was_hungry {
-            shared.count_hungry(false);
+        let (was_inactive, was_woken) =
+            (self.is_inactive.replace(false), self.is_woken.replace(false));
+        if was_inactive {
+            shared.count_inactive(false);
             // Pairs with the fence in `Sleepers::has_any`: if a thread made work visible before that and
             // woke no thread because this one was searching, that work is visible here.
-            needed_fence("note_fed");
+            needed_fence("note_work_found");
         }
-        if (was_hungry || was_woken) && is_kept("pass_on_work") {
+        if (was_inactive || was_woken) && is_kept("pass_on_work") {
             shared.announce_more(shared.waiting_count().saturating_sub(still_waiting), group);
         }
     }
 
     /// Notes, after a job, whether another thread held the lock of the queue that the job came from.
-    pub(crate) fn note_crowd(&self) {
-        let count = crowded_count();
-        let is_crowded = self.crowded_count.replace(count) != count;
-        let in_a_row = if is_crowded { self.crowded_in_a_row.get().saturating_add(1) } else { 0 };
-        self.crowded_in_a_row.set(in_a_row);
+    pub(crate) fn note_contention(&self) {
+        let count = contention_count();
+        let is_contended = self.contention_count.replace(count) != count;
+        let in_a_row =
+            if is_contended { self.contended_in_a_row.get().saturating_add(1) } else { 0 };
+        self.contended_in_a_row.set(in_a_row);
     }
 
     /// Whether this worker is one too many: the queue was contended before each of the last few jobs, so
     /// a job takes less time than handing it out.
-    pub(crate) fn is_in_the_way(&self, shared: &Shared) -> bool {
-        self.crowded_in_a_row.get() >= CROWDED_IN_A_ROW_MAX && !shared.is_hosted
+    pub(crate) fn is_superfluous(&self, shared: &Shared) -> bool {
+        self.contended_in_a_row.get() >= CONTENDED_IN_A_ROW_MAX && !shared.is_hosted
     }
 
     /// Makes a superfluous worker sleep for a short while before it searches again. It counts as
     /// searching meanwhile, so no other worker is woken in its place.
-    pub(crate) fn rest(&self, shared: &Shared) {
-        self.note_hungry(shared);
+    pub(crate) fn back_off(&self, shared: &Shared) {
+        self.note_inactive(shared);
         // Not `park_timeout`, which is only as precise as the timer of the system.
-        thread::sleep(REST);
-        self.crowded_in_a_row.set(CROWDED_IN_A_ROW_MAX / 2);
+        thread::sleep(BACK_OFF);
+        self.contended_in_a_row.set(CONTENDED_IN_A_ROW_MAX / 2);
     }
 
     /// Notes that this thread has ended a job with a handle, and wakes the sleepers with conditions of
     /// their own, if it sees any. There is no fence here, to keep jobs cheap;
-    /// [`tell_watching`](Self::tell_watching) follows before this thread sleeps or leaves.
+    /// [`tell_conditional`](Self::tell_conditional) follows before this thread sleeps or leaves.
     pub(crate) fn note_ended_job(&self, shared: &Shared) {
         self.has_ended_job.set(true);
-        shared.sleepers.wake_watching();
+        shared.sleepers.wake_conditional();
     }
 
     /// Wakes the sleepers with conditions of their own, if this thread has ended a job since it last did
     /// so.
-    pub(crate) fn tell_watching(&self, shared: &Shared) {
+    pub(crate) fn tell_conditional(&self, shared: &Shared) {
         if self.has_ended_job.replace(false) {
             // Pairs with the fence in `Sleepers::list`: either the sleeper sees the effects of the jobs,
             // or this thread sees it listed.
-            needed_fence("tell_watching");
-            shared.sleepers.wake_watching();
+            needed_fence("tell_conditional");
+            shared.sleepers.wake_conditional();
         }
     }
 
@@ -330,9 +332,9 @@ impl WorkerContext {
     }
 
     /// Opens some of the private halves to thieves if they have too few to take.
-    pub(crate) fn feed_thieves(&self, shared: &Shared) {
+    pub(crate) fn open_for_thieves(&self, shared: &Shared) {
         if let Some(queues) = &self.queues {
-            self.with_group(|group| queues.feed_thieves(shared, group));
+            self.with_group(|group| queues.open_for_thieves(shared, group));
         }
     }
 

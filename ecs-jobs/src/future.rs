@@ -14,12 +14,12 @@ use std::sync::{Arc as StdArc, Weak as StdWeak};
 use std::task::{Context, Poll, Wake, Waker};
 
 /// A waker for a thread that blocks on a future.
-struct Alarm {
+struct ThreadWaker {
     shared: Weak<Shared>,
     is_woken: Mutex<bool>,
 }
 
-impl Wake for Alarm {
+impl Wake for ThreadWaker {
     fn wake(self: StdArc<Self>) {
         self.wake_by_ref();
     }
@@ -34,15 +34,15 @@ impl Wake for Alarm {
 
 /// Polls `future` on this thread until it is ready; between polls the thread works for the pool.
 pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output {
-    let alarm = Alarm { shared: downgrade(shared), is_woken: Mutex::new(false) };
-    let alarm = StdArc::new(alarm);
-    let waker = Waker::from(StdArc::clone(&alarm));
+    let thread_waker = ThreadWaker { shared: downgrade(shared), is_woken: Mutex::new(false) };
+    let thread_waker = StdArc::new(thread_waker);
+    let waker = Waker::from(StdArc::clone(&thread_waker));
     let mut future = pin!(future);
     loop {
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
-        run_until(shared, None, || std::mem::take(&mut *alarm.is_woken.lock()));
+        run_until(shared, None, || std::mem::take(&mut *thread_waker.is_woken.lock()));
     }
 }
 

@@ -139,7 +139,7 @@ impl<'env> JobGraph<'env> {
             outcome.unwrap_or_else(|payload| resume_unwind(payload));
             if measured {
                 let took = pool.now_ns().saturating_sub(before);
-                self.graph.took(job, took.saturating_sub(look_ns), true);
+                self.graph.record_cost(job, took.saturating_sub(look_ns), true);
             }
         });
     }
@@ -154,7 +154,7 @@ impl<'env> JobGraph<'env> {
             if measured {
                 let now = pool.now_ns();
                 let took = now.saturating_sub(before).saturating_sub(look_ns);
-                self.graph.took(job, took, true);
+                self.graph.record_cost(job, took, true);
                 before = now;
             }
         }

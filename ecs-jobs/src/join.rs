@@ -205,7 +205,7 @@ fn conclude<RA, RB, S>(
 /// Drops values that no caller gets, then resumes the panic that is the reason.
 #[cold]
 #[inline(never)]
-fn resume_without<T>(payload: Payload, nobodys: T) -> ! {
-    discard(nobodys);
+fn resume_without<T>(payload: Payload, unused: T) -> ! {
+    discard(unused);
     resume_unwind(payload)
 }

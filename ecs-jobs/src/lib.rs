@@ -60,7 +60,7 @@
 //!   are unlinked, newest first, before they are dropped.
 //! * **J-6** The cells of a join's second half belong to the thread that used up its job reference. If
 //!   that was a thief, they return to the owner when the group is done.
-//! * **J-7** As long as a stored job has a table, its room holds one value of the type that the table was
+//! * **J-7** As long as a stored job has a table, its storage holds one value of the type that the table was
 //!   made for, which is `Send` and outlives the stored job. A caller that takes the value out takes the
 //!   table first.
 //! * **J-8** The cell of a slot's job belongs to the one thread that holds the slot's `Claimed`. At most

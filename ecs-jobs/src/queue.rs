@@ -7,13 +7,13 @@ use std::collections::VecDeque;
 
 thread_local! {
     /// The number of times that this thread found the lock of a queue taken when it came for work.
-    static CROWDED_COUNT: Cell<u32> = const { Cell::new(0) };
+    static CONTENTION_COUNT: Cell<u32> = const { Cell::new(0) };
 }
 
 /// The number of times that this thread found the lock of a queue taken when it came for work, modulo
 /// 2^32.
-pub(crate) fn crowded_count() -> u32 {
-    CROWDED_COUNT.with(Cell::get)
+pub(crate) fn contention_count() -> u32 {
+    CONTENTION_COUNT.with(Cell::get)
 }
 
 /// A queue that all threads use at both ends.
@@ -43,7 +43,7 @@ impl<T> Queue<T> {
     /// Like `with`, for a thread that takes work: it counts how often another thread holds the lock.
     pub(crate) fn take_with<R>(&self, take: impl FnOnce(&mut VecDeque<T>) -> R) -> R {
         let mut list = self.list.try_lock().unwrap_or_else(|| {
-            CROWDED_COUNT.with(|count| count.set(count.get().wrapping_add(1)));
+            CONTENTION_COUNT.with(|count| count.set(count.get().wrapping_add(1)));
             self.list.lock()
         });
         self.change(&mut list, take)

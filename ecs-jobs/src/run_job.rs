@@ -52,7 +52,7 @@ pub(crate) fn run_job<'pool>(
     mut claimed: Claimed<'pool>,
     goes_on: impl Fn(JobId) -> bool,
 ) -> Option<Claimed<'pool>> {
-    context.note_fed(shared, 0, None);
+    context.note_work_found(shared, 0, None);
     let failed = run_closure(shared, context, &mut claimed);
     let (mut kept, mut queued_count) = (None, 0);
     let ready = |job: Claimed<'pool>| {

@@ -58,7 +58,7 @@ impl LocalQueues {
     /// Not just the oldest: if the pieces do not divide further, one at a time would feed only one thief
     /// while the owner is busy. Each round but the first requires a theft before it, which pays for it.
     #[inline]
-    pub(crate) fn feed_thieves(&self, shared: &Shared, group: Option<&TaskGroup>) {
+    pub(crate) fn open_for_thieves(&self, shared: &Shared, group: Option<&TaskGroup>) {
         if !self.private.is_empty() && self.wants_more(shared) {
             self.open_oldest(shared, self.private.len().div_ceil(2), group);
         }
@@ -67,11 +67,11 @@ impl LocalQueues {
     /// Whether thieves have too little to take.
     #[inline]
     fn wants_more(&self, shared: &Shared) -> bool {
-        // In this order: a thread that takes a half between the two reads counts as hungry in the first,
+        // In this order: a thread that takes a half between the two reads counts as inactive in the first,
         // and its half is open in neither.
-        let hungry_count = shared.hungry_count();
+        let inactive_count = shared.inactive_count();
         let open_count = self.open.len();
-        open_count == 0 || hungry_count > open_count
+        open_count == 0 || inactive_count > open_count
     }
 
     /// Pushes a half of a join of this group into the private part, and feeds the thieves.
@@ -102,7 +102,7 @@ impl LocalQueues {
     ) -> bool {
         let is_private = self.private.take_back(index);
         if is_private {
-            self.feed_thieves(shared, Some(group));
+            self.open_for_thieves(shared, Some(group));
         }
         is_private || self.take_back_open(half)
     }
@@ -150,7 +150,7 @@ pub(crate) struct Shared {
     /// The number of these that have ever been in use.
     used_count: AtomicUsize,
     /// The number of workers that have looked for work and found none since, or have not started.
-    hungry_count: CachePadded<AtomicUsize>,
+    inactive_count: CachePadded<AtomicUsize>,
     /// The number of these that have not started: a hook of the host may delay them.
     absent_count: AtomicUsize,
     /// The queues for external threads that are not in use.
@@ -200,7 +200,7 @@ impl Shared {
             open_groups: OpenGroups::new(),
             open_halves: (0..count).map(|_| Arc::new(Queue::new(VecDeque::new()))).collect(),
             used_count: AtomicUsize::new(worker_count),
-            hungry_count: CachePadded::new(AtomicUsize::new(worker_count)),
+            inactive_count: CachePadded::new(AtomicUsize::new(worker_count)),
             absent_count: AtomicUsize::new(worker_count),
             free_external_queues: Mutex::new(Vec::new()),
             free_worker_queues: Mutex::new(Vec::new()),
@@ -272,8 +272,8 @@ impl Shared {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
         if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
-            // A thread in `run_until_done` also watches, and helps inside no job.
-            let is_helper = |tag: &Tag| tag.job != 0 && !tag.watches;
+            // A thread in `run_until_done` also has a condition, and helps inside no job.
+            let is_helper = |tag: &Tag| tag.job != 0 && !tag.is_conditional;
             let waits_for_it = |tag: &Tag| is_helper(tag) && tag.job == job.to_bits();
             wanted -= self.sleepers.wake(wanted, waits_for_it);
             // The job may be a dependency of the one that another thread waits for.
@@ -307,7 +307,7 @@ impl Shared {
 
     /// Makes the threads that sleep until a condition of their own holds check it.
     pub(crate) fn announce_condition(&self) {
-        self.sleepers.tell(usize::MAX, |tag| tag.watches);
+        self.sleepers.tell(usize::MAX, |tag| tag.is_conditional);
     }
 
     /// Wakes other threads for the remaining work, if there is any. The caller was woken and leaves, or
@@ -346,7 +346,7 @@ impl Shared {
     /// workers, but not those that have not started.
     fn searching_count(&self) -> usize {
         let others = self.sleepers.idle_count() + self.absent_count.load(Ordering::Relaxed);
-        self.hungry_count().saturating_sub(others)
+        self.inactive_count().saturating_sub(others)
     }
 
     /// The approximate number of threads that would find work: one per job in groups; at most two for
@@ -369,9 +369,9 @@ impl Shared {
 
     /// The number of workers that search for work, or sleep because there is none.
     #[inline]
-    pub(crate) fn hungry_count(&self) -> usize {
+    pub(crate) fn inactive_count(&self) -> usize {
         // Relaxed: a hint.
-        self.hungry_count.load(Ordering::Relaxed)
+        self.inactive_count.load(Ordering::Relaxed)
     }
 
     /// Counts a worker that starts to search for work.
@@ -379,9 +379,9 @@ impl Shared {
         self.absent_count.fetch_sub(1, Ordering::Relaxed);
     }
 
-    pub(crate) fn count_hungry(&self, is_hungry: bool) {
-        let step = if is_hungry { 1 } else { usize::MAX };
-        self.hungry_count.fetch_add(step, Ordering::Relaxed);
+    pub(crate) fn count_inactive(&self, is_inactive: bool) {
+        let step = if is_inactive { 1 } else { usize::MAX };
+        self.inactive_count.fetch_add(step, Ordering::Relaxed);
     }
 
     /// Counts the caller as a helper of the oldest group within scope that has work.
@@ -424,7 +424,7 @@ impl Shared {
     pub(crate) fn open_to_host(&mut self, queues: Vec<LocalQueues>) {
         // The last one is taken first.
         self.free_worker_queues = Mutex::new(queues.into_iter().rev().collect());
-        self.hungry_count = CachePadded::new(AtomicUsize::new(0));
+        self.inactive_count = CachePadded::new(AtomicUsize::new(0));
         (self.is_inline, self.is_hosted) = (false, true);
     }
 
@@ -479,7 +479,7 @@ mod tests {
     use crate::sleep::Listed;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
+        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

@@ -42,7 +42,7 @@ pub(crate) struct Tag {
     /// that becomes ready after another.
     pub(crate) job: u64,
     /// Whether it has a condition of its own, which the end of any job may make true.
-    pub(crate) watches: bool,
+    pub(crate) is_conditional: bool,
     /// Its number among the threads that jobs are pinned to, if such jobs wake it.
     pub(crate) pinned: Option<u32>,
 }
@@ -60,7 +60,7 @@ pub(crate) struct Sleepers {
     /// The number of listed threads, readable without the lock.
     count: CachePadded<AtomicUsize>,
     /// The number of these with a condition of their own.
-    watching_count: CachePadded<AtomicUsize>,
+    conditional_count: CachePadded<AtomicUsize>,
     /// The number of these that are idle workers.
     idle_count: CachePadded<AtomicUsize>,
     list: Mutex<List>,
@@ -77,7 +77,7 @@ impl Sleepers {
         let sleepers = Vec::with_capacity(worker_count + 16);
         Self {
             count: CachePadded::new(AtomicUsize::new(0)),
-            watching_count: CachePadded::new(AtomicUsize::new(0)),
+            conditional_count: CachePadded::new(AtomicUsize::new(0)),
             idle_count: CachePadded::new(AtomicUsize::new(0)),
             list: Mutex::new(List { sleepers, last_ticket: 0 }),
         }
@@ -89,7 +89,7 @@ impl Sleepers {
         let count_of = |is_meant: fn(&Tag) -> bool| {
             sleepers.iter().filter(|sleeper| is_meant(&sleeper.tag)).count()
         };
-        self.watching_count.store(count_of(|tag| tag.watches), Ordering::Relaxed);
+        self.conditional_count.store(count_of(|tag| tag.is_conditional), Ordering::Relaxed);
         let idle_count = count_of(|tag| tag.takes == Takes::Anything);
         self.idle_count.store(idle_count, Ordering::Relaxed);
     }
@@ -130,9 +130,9 @@ impl Sleepers {
 
     /// Wakes the threads with a condition of their own, if any is seen. There is no fence; the caller
     /// supplies one if it needs it.
-    pub(crate) fn wake_watching(&self) {
-        if self.watching_count.load(Ordering::Relaxed) > 0 {
-            self.wake(usize::MAX, |tag| tag.watches);
+    pub(crate) fn wake_conditional(&self) {
+        if self.conditional_count.load(Ordering::Relaxed) > 0 {
+            self.wake(usize::MAX, |tag| tag.is_conditional);
         }
     }
 
@@ -204,7 +204,7 @@ mod tests {
     use super::*;
 
     const WORKER: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
+        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
 
     #[test]
     fn a_sleeper_that_left_is_not_woken() {

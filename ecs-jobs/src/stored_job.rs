@@ -11,69 +11,69 @@ const INLINE_BYTES: usize = 64;
 
 /// Storage for a small closure, or for the box of a large one.
 #[repr(C, align(16))]
-struct Room(MaybeUninit<[u8; INLINE_BYTES]>);
+struct Storage(MaybeUninit<[u8; INLINE_BYTES]>);
 
 /// A job that can be run once, on any thread, or dropped. It gets a reference to an `A`.
 ///
 /// ```text
-///   room    [ the closure, or a box with it ........ ]   64 bytes
-///   table   -> run: takes it out and calls it
-///              drop: takes it out and drops it
-///              none: there is no job
+///   table    -> run: takes it out and calls it
+///               drop: takes it out and drops it
+///               none: there is no job
+///   storage  [ the closure, or a box with it ........ ]   64 bytes
 /// ```
 ///
-/// Invariant J-7: as long as there is a table, `room` holds one value of the type
+/// Invariant J-7: as long as there is a table, `storage` holds one value of the type
 /// that it was made for, and that type is `FnOnce(&A) + Send + 'a`. A caller that takes
 /// the value out takes the table first.
 #[repr(C)]
 pub(crate) struct StoredJob<'a, A = ()> {
     /// In front, beside the small closures in a cache line.
     table: Option<&'static Table>,
-    room: Room,
-    /// The type that the room stands for: it is `Send`, but not `Sync`.
+    storage: Storage,
+    /// The type that the storage stands for: it is `Send`, but not `Sync`.
     _job: PhantomData<Box<dyn FnOnce(&A) + Send + 'a>>,
 }
 
-/// The functions that depend on the type of the closure. Both take it out of the room.
+/// The functions that depend on the type of the closure. Both take it out of the storage.
 struct Table {
     /// The second is a reference to the closure's argument.
-    run: unsafe fn(*const Room, NonNull<()>),
-    drop: unsafe fn(*const Room),
+    run: unsafe fn(*const Storage, NonNull<()>),
+    drop: unsafe fn(*const Storage),
 }
 
 /// One table for each type of closure that is stored, in place or in a box.
 trait Stored<A>: FnOnce(&A) + Send + Sized {
     const TABLE: Table = Table {
-        run: |room, argument| {
+        run: |storage, argument| {
             // SAFETY: the caller meets the requirements of `take` (J-7).
-            let job = unsafe { take::<Self>(room) };
+            let job = unsafe { take::<Self>(storage) };
             // SAFETY: the caller has a borrow of an `A` for the argument.
             job(unsafe { argument.cast::<A>().as_ref() });
         },
         // SAFETY: the caller meets the requirements of `take` (J-7).
-        drop: |room| discard(unsafe { take::<Self>(room) }),
+        drop: |storage| discard(unsafe { take::<Self>(storage) }),
     };
     const FITS: bool =
-        size_of::<Self>() <= INLINE_BYTES && align_of::<Self>() <= align_of::<Room>();
+        size_of::<Self>() <= INLINE_BYTES && align_of::<Self>() <= align_of::<Storage>();
 }
 
 impl<A, F: FnOnce(&A) + Send> Stored<A> for F {}
 
-/// Takes the value out of a room.
+/// Takes the value out of a storage.
 ///
 /// # Safety
 ///
-/// `room` points to a room that holds an `F`, which no caller takes out again (J-7).
-unsafe fn take<F>(room: *const Room) -> F {
-    // SAFETY: the room holds an `F` (J-7), and is large enough and aligned for
+/// `storage` points to a storage that holds an `F`, which no caller takes out again (J-7).
+unsafe fn take<F>(storage: *const Storage) -> F {
+    // SAFETY: the storage holds an `F` (J-7), and is large enough and aligned for
     // one.
-    unsafe { room.cast::<F>().read() }
+    unsafe { storage.cast::<F>().read() }
 }
 
 impl<'a, A> StoredJob<'a, A> {
     /// No job.
     pub(crate) fn empty() -> Self {
-        Self { room: Room(MaybeUninit::uninit()), table: None, _job: PhantomData }
+        Self { storage: Storage(MaybeUninit::uninit()), table: None, _job: PhantomData }
     }
 
     /// Stores a job in an empty place.
@@ -93,9 +93,9 @@ impl<'a, A> StoredJob<'a, A> {
         assert!(self.table.is_none(), "a job is put where there is none");
         // The caller has checked this: only types that fit are stored in place.
         assert!(<F as Stored<A>>::FITS, "a job is stored where it fits");
-        // SAFETY: the room is large enough and aligned for an `F`, and holds no value (J-7), as there was
+        // SAFETY: the storage is large enough and aligned for an `F`, and holds no value (J-7), as there was
         // no table.
-        unsafe { (&raw mut self.room).cast::<F>().write(job) };
+        unsafe { (&raw mut self.storage).cast::<F>().write(job) };
         self.table = Some(const { &<F as Stored<A>>::TABLE });
     }
 
@@ -106,9 +106,9 @@ impl<'a, A> StoredJob<'a, A> {
     /// Panics if there is none.
     pub(crate) fn run(&mut self, argument: &A) {
         let table = self.table.take().expect("a job is run once");
-        // SAFETY: the room holds a value of the table's type (J-7), which gets an `A`. No caller takes it
+        // SAFETY: the storage holds a value of the table's type (J-7), which gets an `A`. No caller takes it
         // out again, since the table is gone.
-        unsafe { (table.run)(&raw const self.room, NonNull::from(argument).cast()) }
+        unsafe { (table.run)(&raw const self.storage, NonNull::from(argument).cast()) }
     }
 
     /// Drops the job, if there is one. A panic of the drop is caught: the job is dropped because of
@@ -116,7 +116,7 @@ impl<'a, A> StoredJob<'a, A> {
     pub(crate) fn clear(&mut self) {
         if let Some(table) = self.table.take() {
             // SAFETY: as in `run` (J-7).
-            unsafe { (table.drop)(&raw const self.room) }
+            unsafe { (table.drop)(&raw const self.storage) }
         }
     }
 }

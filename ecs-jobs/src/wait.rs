@@ -42,7 +42,7 @@ pub(crate) trait Goal {
 pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
     while !goal.is_reached() {
         // The work that this thread helps with may take long.
-        context.feed_thieves(shared);
+        context.open_for_thieves(shared);
         let has_helped = goal.help();
         // The wake-up was for this work, or for none.
         context.is_woken.set(false);
@@ -55,13 +55,13 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
-        context.tell_watching(shared);
+        context.tell_conditional(shared);
         if !goal.has_news() {
             listed.sleep(goal.deadline());
         }
         context.is_woken.set(!listed.leave() && goal.tag().takes != Takes::Nothing);
     }
-    context.tell_watching(shared);
+    context.tell_conditional(shared);
     context.pass_on_wake_up(shared);
 }
 
@@ -75,7 +75,7 @@ pub(crate) fn help_once(
 ) -> bool {
     if let Some(visit) = shared.enter(scope) {
         let work = visit.work();
-        context.note_fed(shared, 1, Some(work.group()));
+        context.note_work_found(shared, 1, Some(work.group()));
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
                 // Graph jobs that this thread has made ready wake no thread, and the owner may be asleep.
@@ -89,7 +89,7 @@ pub(crate) fn help_once(
     }
     // The half itself records the group that its thief now works for.
     let Some(half) = shared.steal(context.queue_index(), scope) else { return false };
-    context.note_fed(shared, 0, Some(half.group()));
+    context.note_work_found(shared, 0, Some(half.group()));
     half.run();
     true
 }

@@ -60,9 +60,9 @@ fn cycle(
             let back = std::iter::successors(Some(came_from[&waiting]), |at| {
                 (*at != waiting).then(|| came_from[at])
             });
-            let mut way: Vec<JobId> = std::iter::once(waiting).chain(back).collect();
-            way.reverse();
-            return Some(way);
+            let mut path: Vec<JobId> = std::iter::once(waiting).chain(back).collect();
+            path.reverse();
+            return Some(path);
         }
         for next in behind(slots, waits, at) {
             came_from.entry(next).or_insert_with(|| {

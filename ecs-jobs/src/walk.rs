@@ -32,28 +32,28 @@ pub(crate) struct Walk<'pool> {
     from: JobId,
     number: u64,
     pinned: Option<u32>,
-    way: Vec<Step>,
+    path: Vec<Step>,
 }
 
 impl<'pool> Walk<'pool> {
     /// Creates a walk from the job `from`, by a thread that may run the jobs pinned to this number.
     pub(crate) fn new(shared: &'pool Shared, from: JobId, pinned: Option<u32>) -> Self {
-        let way =
+        let path =
             SPARE.try_with(|spare| spare.borrow_mut().pop()).ok().flatten().unwrap_or_default();
-        Self { shared, from, number: 0, pinned, way }
+        Self { shared, from, number: 0, pinned, path }
     }
 
     /// Restarts at the job itself.
     pub(crate) fn restart(&mut self) {
         self.number = unique_number();
-        self.way.clear();
+        self.path.clear();
         self.enter(self.from);
     }
 
     /// The next job to help with; `None` at the end of the walk.
     pub(crate) fn next(&mut self) -> Option<Found> {
         loop {
-            let (id, which) = self.way.last_mut()?;
+            let (id, which) = self.path.last_mut()?;
             let (id, slot) = (*id, self.shared.slots.get(*id));
             match slot.state(id) {
                 Some(State::Waiting) => {
@@ -63,46 +63,46 @@ impl<'pool> Walk<'pool> {
                         Some(dependency) => self.enter(dependency),
                         // It may have become ready since; then the thread that made it ready queues or
                         // runs it.
-                        None => _ = self.way.pop(),
+                        None => _ = self.path.pop(),
                     }
                 }
                 Some(State::Ready) => {
-                    self.way.pop();
+                    self.path.pop();
                     if slot.pinned().is_none_or(|thread| self.pinned == Some(thread)) {
                         return Some(Found::Ready(id));
                     }
                 }
                 Some(State::Running) => {
-                    self.way.pop();
+                    self.path.pop();
                     return Some(Found::Running(id));
                 }
-                None => _ = self.way.pop(),
+                None => _ = self.path.pop(),
             }
         }
     }
 
     /// The job on the path that waits for the job found last.
     pub(crate) fn waiting(&self) -> Option<JobId> {
-        self.way.last().map(|&(id, _)| id)
+        self.path.last().map(|&(id, _)| id)
     }
 
     /// Removes that job from the path, because the caller now has it.
     pub(crate) fn leave(&mut self) {
-        self.way.pop();
+        self.path.pop();
     }
 
     fn enter(&mut self, id: JobId) {
         let slot = self.shared.slots.get(id);
         if !self.shared.slots.is_done(id) && !slot.is_walked(self.number) {
-            self.way.push((id, 0));
+            self.path.push((id, 0));
         }
     }
 }
 
 impl Drop for Walk<'_> {
     fn drop(&mut self) {
-        self.way.clear();
+        self.path.clear();
         // A thread that is ending drops the memory.
-        _ = SPARE.try_with(|spare| spare.borrow_mut().push(std::mem::take(&mut self.way)));
+        _ = SPARE.try_with(|spare| spare.borrow_mut().push(std::mem::take(&mut self.path)));
     }
 }

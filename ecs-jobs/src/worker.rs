@@ -67,12 +67,13 @@ pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
 fn work_until(
     shared: &Shared,
     context: &WorkerContext,
-    (is_worker, watches): (bool, bool),
+    (is_worker, is_conditional): (bool, bool),
     job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
 ) {
     let is_reached = false;
-    let mut goal = WorkGoal { shared, context, job, is_worker, watches, condition, is_reached };
+    let mut goal =
+        WorkGoal { shared, context, job, is_worker, is_conditional, condition, is_reached };
     one_deeper(context, || wait(shared, context, &mut goal))
         .unwrap_or_else(|error| panic!("{error}"));
 }
@@ -85,7 +86,7 @@ struct WorkGoal<'a, C> {
     /// Whether this thread does the work of a worker; otherwise it runs only jobs with handles.
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
-    watches: bool,
+    is_conditional: bool,
     /// Called with whether this thread has found work that it is about to start.
     condition: C,
     is_reached: bool,
@@ -135,7 +136,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             takes: if self.is_worker { Takes::Anything } else { Takes::Jobs },
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
-            watches: self.watches,
+            is_conditional: self.is_conditional,
             pinned: self.context.pinned(),
         }
     }
@@ -158,26 +159,26 @@ pub(crate) fn work_once(
     let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
     let mut leaves = || {
         in_a_row.set(in_a_row.get().saturating_add(1));
-        context.note_crowd();
-        let is_in_the_way = context.is_in_the_way(shared);
-        if is_in_the_way {
+        context.note_contention();
+        let is_superfluous = context.is_superfluous(shared);
+        if is_superfluous {
             // Before it leaves the group, so that no other thread is woken in its place.
-            context.note_hungry(shared);
+            context.note_inactive(shared);
         }
-        is_in_the_way || is_turn() || stop()
+        is_superfluous || is_turn() || stop()
     };
     let has_helped = !is_turn() && help_once(shared, context, HelpScope::All, &mut leaves);
     if !has_helped {
         in_a_row.set(0);
         let Some(job) = take_any(shared) else {
-            context.note_hungry(shared);
+            context.note_inactive(shared);
             return false;
         };
         run_chain(shared, context, job, stop);
-        context.note_crowd();
+        context.note_contention();
     }
-    if context.is_in_the_way(shared) {
-        context.rest(shared);
+    if context.is_superfluous(shared) {
+        context.back_off(shared);
     }
     true
 }
@@ -193,7 +194,7 @@ mod tests {
     use std::process::Command;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, watches: false, pinned: None };
+        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
@@ -276,7 +277,7 @@ mod tests {
         let look = |scope: &Scope<'_>| {
             let waits_for_this = shared.sleepers.list(list(this));
             let waits_for_other = shared.sleepers.list(list(other));
-            let runs_until_done = shared.sleepers.list(Tag { watches: true, ..list(this) });
+            let runs_until_done = shared.sleepers.list(Tag { is_conditional: true, ..list(this) });
             shared.announce_work(scope.group(), 1);
             assert!(!waits_for_this.leave() && waits_for_other.is_listed());
             shared.announce_work(scope.group(), 2);

@@ -134,7 +134,7 @@ fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
         successors[0] = (1..COUNT).collect();
         let graph = StaticGraph::new(&successors, sharing);
         for (node, ns) in costs.into_iter().enumerate() {
-            graph.took(node, ns, true);
+            graph.record_cost(node, ns, true);
         }
         let deeds = [(); COUNT].map(|()| Deed::new());
         let counts = [(); COUNT].map(|()| AtomicUsize::new(0));

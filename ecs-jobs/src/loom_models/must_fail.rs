@@ -70,7 +70,7 @@ fn a_wake_up_for_a_job_that_is_kept_by_a_worker_in_a_group_is_caught() {
 #[test]
 fn a_worker_that_finds_something_has_to_look_behind_a_fence_for_what_was_left_to_it() {
     let model = "sleep::work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper";
-    must_fail_without("note_fed", model, "no thread was woken");
+    must_fail_without("note_work_found", model, "no thread was woken");
     must_fail_without("pass_on_work", model, "no thread was woken");
 }
 
@@ -95,7 +95,7 @@ fn a_half_has_to_wake_the_owners_around_it() {
 #[test]
 fn a_thread_that_has_ended_a_job_has_to_look_for_conditions_behind_a_fence() {
     let model = "handles::a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host";
-    must_fail_without("tell_watching", model, "deadlock");
+    must_fail_without("tell_conditional", model, "deadlock");
 }
 
 #[test]

@@ -74,7 +74,7 @@ impl Goal for Taker<'_> {
     }
 
     fn tag(&self) -> Tag {
-        Tag { takes: Takes::Anything, watches: self.sees_flag, ..Tag::default() }
+        Tag { takes: Takes::Anything, is_conditional: self.sees_flag, ..Tag::default() }
     }
 }
 
@@ -188,7 +188,7 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
             let shared = Arc::clone(&shared);
             move || {
                 WorkerContext::with_worker(&shared, place, |context| {
-                    context.note_fed(&shared, 0, None)
+                    context.note_work_found(&shared, 0, None)
                 });
             }
         });

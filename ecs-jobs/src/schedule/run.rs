@@ -235,7 +235,7 @@ impl Schedule {
         let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
         let mut cells = world.serial_cells_for(&declared[part], order.len());
-        let lane = pool.worker_count();
+        let slot = pool.worker_count();
         let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
         for (place, &number) in order.iter().enumerate() {
             let Node { info, state } = &mut nodes[number];
@@ -250,7 +250,7 @@ impl Schedule {
             });
             if run.measure || Timeline::IS_KEPT {
                 let now = pool.now_ns();
-                timeline.note_node(lane, number, outcome, [before, now]);
+                timeline.note_node(slot, number, outcome, [before, now]);
                 run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
                 before = now;
             }
@@ -263,7 +263,7 @@ impl Schedule {
         let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
         let Part::Stage(order) = &plan.parts[part] else { return };
         let cell = world.cell_for(&declared[part], order.len());
-        let run_node = |lane: usize, number: usize| {
+        let run_node = |slot: usize, number: usize| {
             let clock = run.measure || Timeline::IS_KEPT;
             let before = if clock { pool.now_ns() } else { 0 };
             let Node { info, state } = &nodes[number];
@@ -273,7 +273,7 @@ impl Schedule {
             let outcome = info.take_turn(&mut state.lock(), shared_conditions, part, pool, run);
             if clock {
                 let now = pool.now_ns();
-                timeline.note_node(lane, number, outcome, [before, now]);
+                timeline.note_node(slot, number, outcome, [before, now]);
                 run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
             }
         };

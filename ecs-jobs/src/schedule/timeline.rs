@@ -19,7 +19,7 @@ const RECORDS_MAX: usize = 4096;
 /// free.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    lanes: Vec<Mutex<Ring>>,
+    tracks: Vec<Mutex<Ring>>,
     /// The number of the last run, counted from 1, and its start.
     pub(super) run: u64,
     pub(super) began_ns: u64,
@@ -52,7 +52,7 @@ impl Timeline {
     pub(super) const IS_KEPT: bool = cfg!(feature = "timeline");
 
     pub(super) const fn new() -> Self {
-        Self { lanes: Vec::new(), run: 0, began_ns: 0, tick: 0 }
+        Self { tracks: Vec::new(), run: 0, began_ns: 0, tick: 0 }
     }
 
     pub(super) fn begin_run(&mut self, pool: &Pool, tick: u64) {
@@ -65,25 +65,25 @@ impl Timeline {
 
     /// Makes room for the threads of a pool. A run that is stepped through may continue on another pool.
     pub(super) fn prepare(&mut self, pool: &Pool) {
-        while Self::IS_KEPT && self.lanes.len() < pool.parallelism() {
+        while Self::IS_KEPT && self.tracks.len() < pool.parallelism() {
             let records = Vec::with_capacity(RECORDS_MAX);
-            self.lanes.push(Mutex::new(Ring { records, oldest: 0 }));
+            self.tracks.push(Mutex::new(Ring { records, oldest: 0 }));
         }
     }
 
     /// Records the turn of a node on a thread, with start and end.
-    pub(super) fn note_node(&self, lane: usize, node: usize, outcome: Outcome, times: [u64; 2]) {
+    pub(super) fn note_node(&self, track: usize, node: usize, outcome: Outcome, times: [u64; 2]) {
         if outcome == Outcome::Ran {
-            self.note(lane, Some(node), times);
+            self.note(track, Some(node), times);
         }
     }
 
-    pub(super) fn note(&self, lane: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
+    pub(super) fn note(&self, track: usize, node: Option<usize>, [from_ns, to_ns]: [u64; 2]) {
         if !Self::IS_KEPT {
             return;
         }
         let record = Record { run: self.run, tick: self.tick, node, from_ns, to_ns };
-        let Ring { records, oldest } = &mut *self.lanes[lane].lock();
+        let Ring { records, oldest } = &mut *self.tracks[track].lock();
         if records.len() < RECORDS_MAX {
             records.push(record);
         } else {
@@ -94,10 +94,10 @@ impl Timeline {
 
     /// Calls `visit` with every record and the number of its thread, the oldest first.
     pub(super) fn for_each(&self, mut visit: impl FnMut(usize, Record)) {
-        for (lane, ring) in self.lanes.iter().enumerate() {
+        for (track, ring) in self.tracks.iter().enumerate() {
             let ring = ring.lock();
             let (newer, older) = ring.records.split_at(ring.oldest);
-            older.iter().chain(newer).for_each(|&record| visit(lane, record));
+            older.iter().chain(newer).for_each(|&record| visit(track, record));
         }
     }
 }

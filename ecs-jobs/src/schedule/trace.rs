@@ -26,10 +26,10 @@ impl Schedule {
     #[must_use]
     pub fn trace_json(&self) -> String {
         let mut json = String::from(r#"{"displayTimeUnit":"ns","traceEvents":["#);
-        let mut lane_count = 0;
+        let mut track_count = 0;
         let mut separator = "";
-        self.timeline.for_each(|lane, record| {
-            lane_count = lane_count.max(lane + 1);
+        self.timeline.for_each(|track, record| {
+            track_count = track_count.max(track + 1);
             let (name, category) = match record.node {
                 Some(node) => (&*self.nodes[node].info.name, "system"),
                 None => ("sync point", "sync"),
@@ -42,7 +42,7 @@ impl Schedule {
             push(
                 &mut json,
                 format_args!(
-                    r#","cat":"{category}","ph":"X","pid":1,"tid":{lane},"ts":{}.{:03},"dur":{}.{:03},"args":{{"tick":{}}}}}"#,
+                    r#","cat":"{category}","ph":"X","pid":1,"tid":{track},"ts":{}.{:03},"dur":{}.{:03},"args":{{"tick":{}}}}}"#,
                     from / 1000,
                     from % 1000,
                     took / 1000,
@@ -52,11 +52,11 @@ impl Schedule {
             );
             separator = ",";
         });
-        for lane in 0..lane_count {
+        for track in 0..track_count {
             push(
                 &mut json,
                 format_args!(
-                    r#"{separator}{{"name":"thread_name","ph":"M","pid":1,"tid":{lane},"args":{{"name":"thread {lane}"}}}}"#
+                    r#"{separator}{{"name":"thread_name","ph":"M","pid":1,"tid":{track},"args":{{"name":"thread {track}"}}}}"#
                 ),
             );
         }

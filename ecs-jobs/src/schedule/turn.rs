@@ -25,7 +25,7 @@ impl Run {
     /// Records the duration of a node's turn, if this run measures.
     pub(super) fn note_cost(&self, graph: &StaticGraph, node: usize, outcome: Outcome, ns: u64) {
         if self.measure {
-            graph.took(node, ns.saturating_sub(self.look_ns), outcome == Outcome::Ran);
+            graph.record_cost(node, ns.saturating_sub(self.look_ns), outcome == Outcome::Ran);
         }
     }
 }

@@ -19,11 +19,11 @@ const PAYLOADS_MAX: usize = 1 << 10;
 pub(crate) struct Failures {
     /// The number of remembered failures, readable without the lock.
     count: AtomicUsize,
-    book: Mutex<Book>,
+    log: Mutex<FailureLog>,
 }
 
 #[derive(Debug, Default)]
-struct Book {
+struct FailureLog {
     panics: HashMap<u64, Arc<PanicSlot>>,
     oldest: VecDeque<JobId>,
     /// For each slot, the generation of the last failed job that is no longer remembered by id.
@@ -34,7 +34,7 @@ struct Book {
 
 impl Failures {
     pub(super) fn new() -> Self {
-        Self { count: AtomicUsize::new(0), book: Mutex::new(Book::default()) }
+        Self { count: AtomicUsize::new(0), log: Mutex::new(FailureLog::default()) }
     }
 
     /// Records that `id` has panicked, before it ends.
@@ -42,33 +42,32 @@ impl Failures {
         let panic = PanicSlot::new();
         panic.keep(payload);
         let panic = Arc::new(panic);
-        let mut book = self.book.lock();
-        book.untaken.push_back(Arc::clone(&panic));
-        let dropped =
-            if book.untaken.len() > PAYLOADS_MAX { book.untaken.pop_front() } else { None };
-        self.note(&mut book, id, panic);
-        drop(book);
+        let mut log = self.log.lock();
+        log.untaken.push_back(Arc::clone(&panic));
+        let dropped = if log.untaken.len() > PAYLOADS_MAX { log.untaken.pop_front() } else { None };
+        self.note(&mut log, id, panic);
+        drop(log);
         // A payload is a value of the user, and its drop may panic.
         discard(dropped.and_then(|panic| panic.take()));
     }
 
     /// Records that `id` was cancelled because `cause` has failed, before it ends.
     pub(super) fn note_cancelled(&self, id: JobId, cause: JobId) {
-        let mut book = self.book.lock();
-        let panic = book.panics.get(&cause.to_bits()).cloned();
+        let mut log = self.log.lock();
+        let panic = log.panics.get(&cause.to_bits()).cloned();
         let panic = panic.unwrap_or_else(|| Arc::new(PanicSlot::new()));
-        self.note(&mut book, id, panic);
+        self.note(&mut log, id, panic);
     }
 
-    fn note(&self, book: &mut Book, id: JobId, panic: Arc<PanicSlot>) {
-        if book.oldest.len() == REMEMBERED_MAX {
-            if let Some(oldest) = book.oldest.pop_front() {
-                book.forget(oldest);
+    fn note(&self, log: &mut FailureLog, id: JobId, panic: Arc<PanicSlot>) {
+        if log.oldest.len() == REMEMBERED_MAX {
+            if let Some(oldest) = log.oldest.pop_front() {
+                log.forget(oldest);
             }
         }
-        book.panics.insert(id.to_bits(), panic);
-        book.oldest.push_back(id);
-        self.count.store(book.oldest.len(), Ordering::Relaxed);
+        log.panics.insert(id.to_bits(), panic);
+        log.oldest.push_back(id);
+        self.count.store(log.oldest.len(), Ordering::Relaxed);
     }
 
     /// Whether no job has failed.
@@ -88,16 +87,16 @@ impl Failures {
     }
 
     fn look_up(&self, id: JobId) -> Option<Arc<PanicSlot>> {
-        let book = self.book.lock();
-        let panic = book.panics.get(&id.to_bits()).cloned();
+        let log = self.log.lock();
+        let panic = log.panics.get(&id.to_bits()).cloned();
         let is_forgotten =
-            || book.forgotten.get(&id.index()).is_some_and(|&last| last >= id.generation());
+            || log.forgotten.get(&id.index()).is_some_and(|&last| last >= id.generation());
         panic.or_else(|| is_forgotten().then(|| Arc::new(PanicSlot::new())))
     }
 
     #[cfg(all(test, not(loom)))]
     pub(super) fn forget(&self, id: JobId) {
-        self.book.lock().forget(id);
+        self.log.lock().forget(id);
     }
 
     /// Takes the oldest payload that has not been taken.
@@ -105,12 +104,12 @@ impl Failures {
         if self.are_none() {
             return None;
         }
-        let mut book = self.book.lock();
-        std::iter::from_fn(|| book.untaken.pop_front()).find_map(|panic| panic.take())
+        let mut log = self.log.lock();
+        std::iter::from_fn(|| log.untaken.pop_front()).find_map(|panic| panic.take())
     }
 }
 
-impl Book {
+impl FailureLog {
     /// Forgets everything about a failed job but the fact that it failed.
     fn forget(&mut self, id: JobId) {
         self.panics.remove(&id.to_bits());
@@ -121,9 +120,9 @@ impl Book {
 
 impl Drop for Failures {
     fn drop(&mut self) {
-        let book = std::mem::take(self.book.get_mut());
+        let log = std::mem::take(self.log.get_mut());
         // Payloads are values of the user, see `note_panic`.
-        book.untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
-        book.panics.into_values().filter_map(|panic| panic.take()).for_each(discard);
+        log.untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
+        log.panics.into_values().filter_map(|panic| panic.take()).for_each(discard);
     }
 }

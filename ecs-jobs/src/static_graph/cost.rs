@@ -57,7 +57,7 @@ impl StaticGraph {
 
     /// Adds the duration of a node to its moving average, with a weight of a quarter. A turn in which the
     /// node has not run says nothing about the cost of a run, and counts only if nothing is known.
-    pub(crate) fn took(&self, node: usize, ns: u64, has_run: bool) {
+    pub(crate) fn record_cost(&self, node: usize, ns: u64, has_run: bool) {
         let new = usize::try_from(ns).unwrap_or(usize::MAX / 2).max(4);
         // Relaxed: only the thread that runs the node writes.
         let updated = match self.costs_ns[node].load(Ordering::Relaxed) {
@@ -154,7 +154,7 @@ mod tests {
         let successors: Vec<Vec<usize>> = chain.chain(ends).collect();
         let mut graph = StaticGraph::new(&successors, sharing);
         let nodes: Vec<usize> = (0..successors.len()).collect();
-        nodes.iter().for_each(|&node| graph.took(node, 1_000, true));
+        nodes.iter().for_each(|&node| graph.record_cost(node, 1_000, true));
         graph.is_worth(&nodes, threads)
     }
 
@@ -163,7 +163,7 @@ mod tests {
         let measured = Sharing::WhereWorthIt;
         assert!(!is_worth(0, 30, 2, measured), "15 us are not worth it");
         assert!(is_worth(30, 30, 2, measured));
-        assert!(!is_worth(990, 10, 8, measured), "nothing is beside the longest way");
+        assert!(!is_worth(990, 10, 8, measured), "nothing is beside the longest path");
         assert!(is_worth(500, 500, 8, measured));
         assert!(!is_worth(0, 1_000, 1, measured));
         assert!(is_worth(0, 0, 2, Sharing::Always));
@@ -176,8 +176,9 @@ mod tests {
         let mut graph = StaticGraph::new(&vec![vec![]; 1_000], Sharing::WhereWorthIt);
         assert!(!graph.is_measured_alone(&nodes), "nothing is known");
         // Ten times the cost of each on one thread.
-        let took =
-            |graph: &StaticGraph, ns| nodes.iter().for_each(|&node| graph.took(node, ns, true));
+        let took = |graph: &StaticGraph, ns| {
+            nodes.iter().for_each(|&node| graph.record_cost(node, ns, true));
+        };
         took(&graph, 100);
         assert!(graph.is_worth(&nodes, 2));
         for _ in 0..5 {
@@ -206,7 +207,7 @@ mod tests {
     #[test]
     fn costs_that_are_too_large_to_be_added_up_are_compared_all_the_same() {
         let mut graph = StaticGraph::new(&[vec![], vec![], vec![]], Sharing::WhereWorthIt);
-        (0..3).for_each(|node| graph.took(node, u64::MAX, true));
+        (0..3).for_each(|node| graph.record_cost(node, u64::MAX, true));
         assert!(!graph.is_worth_a_look(&[0, 1, 2], u64::MAX));
         assert!(!graph.is_worth(&[0, 1, 2], 1));
         assert!(graph.is_worth_a_look(&[], u64::MAX));

@@ -48,16 +48,16 @@ fn the_trace_has_every_system_that_ran_once_and_when() {
     let micros = |event: &Value, key: &str| event[key].as_f64().expect("it is a number");
     for event in events.iter().filter(|event| event["ph"] == "X") {
         assert!(micros(event, "ts") >= 0.0 && micros(event, "dur") >= 0.0);
-        assert!(event["tid"].as_u64().is_some_and(|lane| lane < 3));
+        assert!(event["tid"].as_u64().is_some_and(|track| track < 3));
     }
     assert!(named("work<0>").iter().all(|event| micros(event, "dur") >= 200.0));
     let mut ticks: Vec<_> = named("record").iter().map(|it| it["args"]["tick"].as_u64()).collect();
     ticks.sort_unstable();
     assert_eq!(ticks, (0..20).map(Some).collect::<Vec<_>>(), "each event names its tick");
     // On one thread things come one after the other.
-    for lane in 0..3 {
-        let on_lane = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == lane);
-        let times: Vec<_> = on_lane.map(|it| (micros(it, "ts"), micros(it, "dur"))).collect();
+    for track in 0..3 {
+        let on_track = events.iter().filter(|event| event["ph"] == "X" && event["tid"] == track);
+        let times: Vec<_> = on_track.map(|it| (micros(it, "ts"), micros(it, "dur"))).collect();
         assert!(times.windows(2).all(|pair| pair[0].0 + pair[0].1 <= pair[1].0 + 0.002));
     }
     let threads: BTreeSet<_> =
