@@ -255,7 +255,6 @@ impl WorkerContext {
     ///
     /// The wake-up that was spent on this thread may have been for other work: one of several open
     /// halves, or a job that is still in the queue. In that case it wakes another thread for that.
-    /// halves, or for a job that is still in the queue. Then it wakes another thread for that.
     #[inline]
     pub(crate) fn note_work_found(
         &self,

@@ -186,7 +186,6 @@ where
 /// `second` is the remainder of the second half, its closure or its outcome, and `run` turns it into an
 /// outcome. Values that a panic makes unreachable are dropped before it is resumed, since a second panic
 /// in a drop would abort.
-/// dropped before that is resumed, lest a second panic in the drop abort.
 #[inline(always)]
 fn conclude<RA, RB, S>(
     first: Result<RA, Payload>,

@@ -69,8 +69,6 @@
 //!   to zero. While it exists, the slot is not free and does not move.
 //! * **J-9** A free slot is on exactly one stack. The stack of a thread index is touched only by the
 //!   thread that has the index, and no two threads have the same index at the same time.
-//!   touched only by the thread that has the place, and no two threads have one
-//!   at the same time.
 
 #[macro_use(debug_as_text, debug_fields, display_text, error_text, from_error)]
 extern crate formic_ecs;

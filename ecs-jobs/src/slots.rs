@@ -7,7 +7,7 @@
 //! hold bursts of jobs, and are freed after these. An id may lead to a slot that has a later job, or to
 //! none; in both cases its job has ended. All that other threads read of a slot is atomic. The closure is
 //! accessed by one thread at a time, the one that holds the job's [`Claimed`].
-#![expect(unsafe_code, reason = "the closure of a job belongs to whoever has claimed it")]
+#![expect(unsafe_code, reason = "the closure of a job belongs to the thread that has claimed it")]
 
 mod burst;
 mod failures;

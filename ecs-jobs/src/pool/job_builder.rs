@@ -18,7 +18,6 @@ use std::ops::Range;
 ///
 /// Panics if one of the dependencies is of another pool, or if there are more than sixteen million
 /// unfinished jobs; only the calls that schedule a job check this. The job is dropped then.
-/// unfinished jobs: in the calls that schedule. The job is dropped then.
 ///
 /// ```
 /// # use formic_jobs::{Pool, Threads};
