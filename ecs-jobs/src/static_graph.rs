@@ -12,7 +12,7 @@ pub use self::cost::Sharing;
 pub(crate) use self::cost::measures;
 pub(crate) use self::order::{cycle, topological_order};
 
-use self::cost::Calls;
+use self::cost::WORTH_NS;
 use crate::context::WorkerContext;
 use crate::queue::Queue;
 use crate::shared::Shared;
@@ -97,16 +97,16 @@ impl StaticGraph {
         WorkerContext::with(shared, |context| {
             let run = GraphRun { shared, graph: self, group: TaskGroup::new(0), body };
             share(shared, context, &run, || {
-                let mut calls = Calls::default();
+                let mut worth_ns = 0;
                 let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
                 // This thread runs the first.
                 for (place, &node) in ready.enumerate() {
                     run.add(node);
                     if place > 0 {
-                        calls.add(self.worth_ns(node));
+                        worth_ns += self.worth_ns(node);
                     }
                 }
-                run.call(calls);
+                run.wake_for(worth_ns);
             });
             run.group.panics.resume_if_any();
         });
@@ -137,7 +137,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
             if self.group.is_cancelled() || self.group.run(|| (self.body)(slot, node)).is_none() {
                 return;
             }
-            let mut calls = Calls::default();
+            let mut worth_ns = 0;
             for &successor in graph.successors(node) {
                 let successor = successor as usize;
                 // Release: publishes the effects of this node to the successor. Acquire: so are the
@@ -156,16 +156,16 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
                     Some(known) => known,
                 };
                 self.add(other);
-                calls.add(graph.worth_ns(other));
+                worth_ns += graph.worth_ns(other);
             }
-            self.call(calls);
+            self.wake_for(worth_ns);
         }
     }
 
-    /// Wakes as many threads as the work is worth. Work for which no thread is woken is run by threads
+    /// Wakes a thread for each expensive node, and for small ones as many as have enough work. Work for which no thread is woken is run by threads
     /// that are awake.
-    fn call(&self, calls: Calls) {
-        let wanted = calls.wanted();
+    fn wake_for(&self, worth_ns: usize) {
+        let wanted = worth_ns / WORTH_NS;
         if wanted > 0 {
             self.shared.announce_work(&self.group, wanted.min(self.shared.worker_count));
         }

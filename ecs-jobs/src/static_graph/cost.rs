@@ -9,7 +9,7 @@ use super::StaticGraph;
 use crate::sync::Ordering;
 
 /// The time to be saved, or the work to be done, that justifies waking a thread: about two wake-ups.
-const WORTH_NS: usize = 20_000;
+pub(super) const WORTH_NS: usize = 20_000;
 /// The average cost below which a node costs mostly its handover.
 const TINY_NS: usize = 1_000;
 
@@ -50,9 +50,9 @@ impl StaticGraph {
         }
     }
 
-    /// The cost of a node for the decision to wake threads.
+    /// The share of a wake-up that a node is worth: a whole one if it is expensive.
     pub(super) fn worth_ns(&self, node: usize) -> usize {
-        if self.sharing == Sharing::Always { WORTH_NS } else { self.cost_ns(node) }
+        if self.sharing == Sharing::Always { WORTH_NS } else { self.cost_ns(node).min(WORTH_NS) }
     }
 
     /// Adds the duration of a node to its moving average, with a weight of a quarter. A turn in which the
@@ -120,28 +120,6 @@ impl StaticGraph {
     }
 }
 
-/// The number of threads to wake for nodes that become ready, by the cost of each.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Calls {
-    heavy: usize,
-    light_ns: usize,
-}
-
-impl Calls {
-    pub(super) fn add(&mut self, cost_ns: usize) {
-        if cost_ns >= WORTH_NS {
-            self.heavy += 1;
-        } else {
-            self.light_ns += cost_ns;
-        }
-    }
-
-    /// One for each expensive node, and for the small ones as many as have enough work.
-    pub(super) fn wanted(self) -> usize {
-        self.heavy + self.light_ns / WORTH_NS
-    }
-}
-
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
@@ -193,15 +171,15 @@ mod tests {
 
     #[test]
     fn heavy_nodes_are_called_for_one_by_one_and_light_ones_together() {
-        let wanted = |costs: &[usize]| {
-            let mut calls = Calls::default();
-            costs.iter().for_each(|&cost| calls.add(cost));
-            calls.wanted()
+        let wanted = |costs: &[u64]| {
+            let graph = StaticGraph::new(&vec![vec![]; costs.len()], Sharing::WhereWorthIt);
+            costs.iter().enumerate().for_each(|(node, &cost)| graph.record_cost(node, cost, true));
+            (0..costs.len()).map(|node| graph.worth_ns(node)).sum::<usize>() / WORTH_NS
         };
         assert_eq!(wanted(&[]), 0);
         assert_eq!(wanted(&[100; 50]), 0);
         assert_eq!(wanted(&[1_000; 50]), 2);
-        assert_eq!(wanted(&[WORTH_NS, 1_000_000, 5]), 2);
+        assert_eq!(wanted(&[WORTH_NS as u64, 1_000_000, 5]), 2);
     }
 
     #[test]
