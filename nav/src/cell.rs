@@ -7,6 +7,8 @@ use std::fmt;
 
 use glam::Vec2;
 
+use crate::bytes::{Bytes, Saved, bytes_by_field};
+
 /// A square of a grid: column `x` grows to the east, row `y` to the south.
 ///
 /// `(0, 0)` is an ordinary cell, the first byte of the first row of a map file; "no cell" is an
@@ -29,6 +31,8 @@ pub struct Cell {
     /// Row, 0 at the north edge.
     pub y: u16,
 }
+
+bytes_by_field!(Cell { x, y });
 
 impl Cell {
     /// Creates the cell in column `x` and row `y`.

@@ -3,7 +3,7 @@
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{CodecError, Component};
 
-use crate::bytes::{Saved, take};
+use crate::bytes::{Bytes, Saved, bytes_as, bytes_by_field};
 use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::grid::Grid;
@@ -56,6 +56,9 @@ pub struct AgentClass {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct ClassId(pub u8);
+
+bytes_by_field!(AgentClass { size, weights });
+bytes_as!(ClassId as u8, |it| it.0, |it| Some(Self(it)));
 
 impl AgentClass {
     /// Creates a class of agents of `size` cells along a side, to which all ground has its own weight.
@@ -143,14 +146,8 @@ impl AgentClass {
         rows.flat_map(move |y| columns.clone().map(move |x| Cell::new(x, y)))
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.push(self.size);
-        out.extend(self.weights);
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let ([size], weights) = (take(bytes)?, take(bytes)?);
-        let is_class = (1..=SIZE_MAX).contains(&size) && weights[0] == 0;
-        if is_class { Ok(Self { size, weights }) } else { Err(CodecError) }
+    /// Whether it could be a class of a game, as one from a save may not be.
+    pub(crate) const fn is_sound(&self) -> bool {
+        self.size >= 1 && self.size <= SIZE_MAX && self.weights[0] == 0
     }
 }

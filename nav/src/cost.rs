@@ -7,11 +7,12 @@
 //! 33,461 diagonals. So searches of different kinds agree to the bit on what is optimal.
 
 use bytemuck::{CheckedBitPattern, NoUninit, Pod, Zeroable};
-use formic_ecs::HashState;
+use formic_ecs::{CodecError, HashState};
 use std::fmt;
 use std::num::NonZeroU8;
 use std::ops::{Add, AddAssign};
 
+use crate::bytes::{Bytes, Saved, bytes_as};
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 
@@ -107,6 +108,8 @@ impl fmt::Display for Cost {
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 #[repr(transparent)]
 pub struct Weight(NonZeroU8);
+
+bytes_as!(Weight as u8, |it| it.get(), Self::new);
 
 impl Weight {
     /// The weight of ordinary ground.

@@ -6,7 +6,7 @@
 pub(crate) mod store;
 pub(crate) mod wave;
 
-use crate::bytes::{Saved, get_cells, get_count, put, put_cells};
+use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::direction::Direction;
@@ -73,30 +73,12 @@ pub struct FlowField {
     is_unchecked: bool,
 }
 
+bytes_by_field!(FlowField {
+    goals, goal_regions, wave, version;
+    edited: Vec::new(), is_unchecked: true
+});
+
 impl FlowField {
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put_cells(out, &self.goals);
-        put(out, self.goal_regions.len() as u64);
-        self.goal_regions.iter().for_each(|region| region.write(out));
-        self.wave.write(out);
-        self.version.write(out);
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let goals = get_cells(bytes)?;
-        let count = get_count(bytes, 8)?;
-        let goal_regions = (0..count).map(|_| RegionId::read(bytes)).collect::<Result<_, _>>()?;
-        let (wave, version) = (Wave::read(bytes)?, GridVersion::read(bytes)?);
-        Ok(Self { goals, goal_regions, wave, version, edited: Vec::new(), is_unchecked: true })
-    }
-
-    /// Begins anew if the field was read from a save, and its wave cannot be one over this terrain.
-    pub(crate) fn check(&mut self, terrain: &Terrain) {
-        if std::mem::take(&mut self.is_unchecked) && !self.wave.is_for(terrain.grid()) {
-            self.begin(terrain);
-        }
-    }
-
     /// Creates a field to the nearest of some goals, and computes nothing yet.
     ///
     /// Solid goals count as soon as they are dug. Goals outside of the grid never count.
@@ -163,6 +145,9 @@ impl FlowField {
     /// The field begins anew if there were more than [`CHANGES_MAX`](crate::CHANGES_MAX) edits, or if
     /// this is another terrain: another level, or a restored state of the same one.
     pub fn update(&mut self, terrain: &Terrain) {
+        if std::mem::take(&mut self.is_unchecked) && !self.wave.is_for(terrain.grid()) {
+            return self.begin(terrain);
+        }
         if self.version == terrain.version() {
             return;
         }

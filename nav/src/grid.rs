@@ -7,7 +7,7 @@ use std::fmt;
 
 use formic_ecs::{Codec, CodecError};
 
-use crate::bytes::{Saved, get, put, take};
+use crate::bytes::{Bytes, Saved, codec, ensure};
 use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::{MoveRule, members};
@@ -122,61 +122,7 @@ impl Grid {
     /// assert_eq!(read.weight(Cell::new(1, 1)), Weight::new(7));
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
-    pub const CODEC: Codec<Self> = Codec::custom(
-        |grid, out| {
-            grid.write(out);
-            Ok(())
-        },
-        Self::read,
-    );
-
-    /// Writes the sides; whether each cell is open, eight cells in a byte; the weights, as runs of equal
-    /// ones; the links; and the changes.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        out.extend(self.width.to_le_bytes());
-        out.extend(self.height.to_le_bytes());
-        let mut open = vec![0_u8; self.cell_count().div_ceil(8)];
-        for (place, cell) in self.cells().enumerate() {
-            open[place / 8] |= u8::from(self.open.get(cell)) << (place % 8);
-        }
-        out.extend(open);
-        for run in self.weights.chunk_by(|one, next| one == next) {
-            put(out, run.len() as u64);
-            out.push(run[0].get());
-        }
-        self.links.write(out);
-        self.changes.write(out);
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let sides = [u16::from_le_bytes(take(bytes)?), u16::from_le_bytes(take(bytes)?)];
-        let [width, height] = sides.map(u32::from);
-        let cell_count = width as usize * height as usize;
-        let (open, rest) = bytes.split_at_checked(cell_count.div_ceil(8)).ok_or(CodecError)?;
-        *bytes = rest;
-        let is_open = |place: usize| open[place / 8] & (1 << (place % 8)) != 0;
-        let mut grid = Self::solid(width, height).map_err(|_| CodecError)?;
-        let mut place = 0;
-        while place < cell_count {
-            let count = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
-            let [weight] = take(bytes)?;
-            if count == 0 || count > cell_count - place {
-                return Err(CodecError);
-            }
-            grid.weights[place..place + count].fill(Weight::new(weight).ok_or(CodecError)?);
-            place += count;
-        }
-        for (place, cell) in grid.cells().enumerate().filter(|&(place, _)| is_open(place)) {
-            grid.open.set(cell, true);
-            grid.census.add(grid.weights[place]);
-        }
-        grid.links = Links::read(bytes)?;
-        if !grid.links.all().iter().all(|link| grid.may_have(link)) || !grid.links.are_sound() {
-            return Err(CodecError);
-        }
-        grid.changes = ChangeLog::read(bytes)?;
-        Ok(grid)
-    }
+    pub const CODEC: Codec<Self> = codec();
 
     /// The number of cells per row.
     #[must_use]
@@ -419,6 +365,45 @@ impl Grid {
     #[inline]
     pub(crate) fn weight_inside(&self, cell: Cell) -> Weight {
         self.weights[self.index_inside(cell)]
+    }
+}
+
+impl Bytes for Grid {
+    /// Writes the sides; whether each cell is open, eight cells in a byte; the weights, as runs of equal
+    /// ones; the links; and the changes.
+    fn write(&self, out: &mut Vec<u8>) {
+        (self.width, self.height).write(out);
+        let mut open = vec![0_u8; self.cell_count().div_ceil(8)];
+        for (place, cell) in self.cells().enumerate() {
+            open[place / 8] |= u8::from(self.open.get(cell)) << (place % 8);
+        }
+        open.write(out);
+        let runs = self.weights.chunk_by(|one, next| one == next);
+        runs.map(|run| (count_u32(run.len()), run[0])).collect::<Vec<_>>().write(out);
+        self.links.write(out);
+        self.changes.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (width, height) = <(u16, u16)>::read(bytes)?;
+        let open = Vec::<u8>::read(bytes)?;
+        let runs = Vec::<(u32, Weight)>::read(bytes)?;
+        let cell_count = u64::from(width) * u64::from(height);
+        let run_sum: u64 = runs.iter().map(|&(count, _)| u64::from(count)).sum();
+        ensure(open.len() as u64 == cell_count.div_ceil(8) && run_sum == cell_count)?;
+        let mut grid = Self::solid(width.into(), height.into()).map_err(|_| CodecError)?;
+        let runs = runs.into_iter();
+        grid.weights =
+            runs.flat_map(|(n, weight)| std::iter::repeat_n(weight, n as usize)).collect();
+        let is_open = |place: usize| open[place / 8] & (1 << (place % 8)) != 0;
+        for (place, cell) in grid.cells().enumerate().filter(|&(place, _)| is_open(place)) {
+            grid.open.set(cell, true);
+            grid.census.add(grid.weights[place]);
+        }
+        grid.links = Links::read(bytes)?;
+        ensure(grid.links.all().iter().all(|link| grid.may_have(link)) && grid.links.are_sound())?;
+        grid.changes = ChangeLog::read(bytes)?;
+        Ok(grid)
     }
 }
 

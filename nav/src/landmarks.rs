@@ -8,9 +8,7 @@
 
 use std::collections::{BTreeMap, VecDeque};
 
-use formic_ecs::CodecError;
-
-use crate::bytes::{Saved, take};
+use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
 use crate::cell::Cell;
 use crate::flow::store::UNREACHED;
 use crate::flow::wave::{Ground, Wave};
@@ -32,6 +30,8 @@ pub(crate) type Distances = [i32; LANDMARK_COUNT];
 pub(crate) struct Landmarks {
     distances: Vec<Distances>,
 }
+
+bytes_by_field!(Landmarks { distances });
 
 impl Landmarks {
     /// Chooses the landmarks of each region. Each is the cell that is farthest from those before.
@@ -60,23 +60,13 @@ impl Landmarks {
         Self { distances }
     }
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        self.distances.iter().flatten().for_each(|units| out.extend(units.to_le_bytes()));
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8], ground: Ground<'_>) -> Saved<Self> {
-        let distances = (0..ground.grid.cell_count()).map(|_| {
-            let mut all = [0; LANDMARK_COUNT];
-            for units in &mut all {
-                *units = i32::from_le_bytes(take(bytes)?);
-                if *units < 0 {
-                    return Err(CodecError);
-                }
-            }
-            Ok(all)
-        });
-        let landmarks = Self { distances: distances.collect::<Result<_, CodecError>>()? };
-        if landmarks.find_fault(ground).is_none() { Ok(landmarks) } else { Err(CodecError) }
+    /// Reads the landmarks of a terrain.
+    pub(crate) fn read_for(bytes: &mut &[u8], ground: Ground<'_>) -> Saved<Self> {
+        let landmarks = Self::read(bytes)?;
+        let all = &landmarks.distances;
+        ensure(all.len() == ground.grid.cell_count() && all.iter().flatten().all(|&it| it >= 0))?;
+        ensure(landmarks.find_fault(ground).is_none())?;
+        Ok(landmarks)
     }
 
     /// Finds a cell that is farther from a landmark than one beside it by more than the step costs.

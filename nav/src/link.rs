@@ -2,7 +2,7 @@
 
 use formic_ecs::CodecError;
 
-use crate::bytes::{Saved, get_cell, get_count, put, put_cell, take};
+use crate::bytes::{Bytes, Saved, bytes_as, bytes_by_field};
 use crate::cell::Cell;
 use crate::cost::{STRAIGHT, Weight};
 
@@ -29,6 +29,8 @@ pub struct Link {
     /// it, or be unable to cross it.
     pub ground: Weight,
 }
+
+bytes_by_field!(Link { from, to, length, ground });
 
 impl Link {
     /// Creates a link over ordinary ground.
@@ -61,6 +63,8 @@ pub(crate) struct Links {
     inward: Vec<Link>,
 }
 
+bytes_as!(Links as Vec<Link>, |it| it.outward.clone(), |it| Some(Self::new(it)));
+
 impl Links {
     pub(crate) fn new(mut outward: Vec<Link>) -> Self {
         outward.sort_unstable();
@@ -86,27 +90,6 @@ impl Links {
     /// The links that end at a cell.
     pub(crate) fn to(&self, cell: Cell) -> &[Link] {
         run(&self.inward, cell, |link| link.to)
-    }
-
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.outward.len() as u64);
-        for link in &self.outward {
-            put_cell(out, link.from);
-            put_cell(out, link.to);
-            out.extend([link.length, link.ground.get()]);
-        }
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let count = get_count(bytes, 10)?;
-        let link = |_| {
-            let (from, to) = (get_cell(bytes)?, get_cell(bytes)?);
-            let [length, ground] = take(bytes)?;
-            let ground = Weight::new(ground).ok_or(CodecError)?;
-            Ok(Link { from, to, length, ground })
-        };
-        let links = (0..count).map(link).collect::<Result<_, _>>()?;
-        Ok(Self::new(links))
     }
 }
 

@@ -7,7 +7,7 @@ use formic_jobs::{Local, ParamError, Query, Res, ResMut, RunContext, SystemAcces
 use glam::Vec2;
 
 use crate::agent::{Position, TimeStep};
-use crate::bytes::{get_cells, put_cells};
+use crate::bytes::codec;
 use crate::cell::Cell;
 use crate::class::SIZE_MAX;
 use crate::terrain::Terrain;
@@ -112,13 +112,7 @@ pub struct BlockedCells {
 }
 
 impl BlockedCells {
-    pub(crate) const CODEC: Codec<Vec<Cell>> = Codec::custom(
-        |cells, out| {
-            put_cells(out, cells);
-            Ok(())
-        },
-        get_cells,
-    );
+    pub(crate) const CODEC: Codec<Vec<Cell>> = codec();
 
     pub(crate) fn to_save(&self) -> Vec<Cell> {
         self.cells.clone()

@@ -28,9 +28,9 @@ pub(crate) mod sector;
 use std::fmt;
 use std::num::NonZeroU32;
 
-use formic_ecs::{CodecError, RandomStream};
+use formic_ecs::RandomStream;
 
-use crate::bytes::{Saved, get_count, get_u32, put};
+use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::change::GridVersion;
@@ -75,6 +75,8 @@ struct Slot {
     version: GridVersion,
 }
 
+bytes_by_field!(Slot { generation, version });
+
 /// The number of random draws of a cell before the cells are counted.
 const DRAW_COUNT_MAX: usize = 64;
 
@@ -108,12 +110,10 @@ impl Regions {
         for level in 1..=top {
             hierarchy.write_free(level, out);
             let number_end = hierarchy.number_end(level);
-            put(out, number_end as u64);
+            number_end.write(out);
             for number in 0..count_u32(number_end) {
                 if level == top {
-                    let Slot { generation, version } = self.slots[number as usize];
-                    put(out, generation.get().into());
-                    version.write(out);
+                    self.slots[number as usize].write(out);
                 }
                 hierarchy.write_members(level, number, out);
             }
@@ -125,23 +125,22 @@ impl Regions {
     pub(crate) fn read(bytes: &mut &[u8], grid: &Grid, connectivity: Connectivity) -> Saved<Self> {
         let mut regions = Self::empty(grid, connectivity);
         let Self { pieces, hierarchy, slots, .. } = &mut regions;
-        hierarchy.read_free(0, bytes)?;
+        *hierarchy.free(0) = Vec::read(bytes)?;
         pieces.read(bytes, grid, hierarchy)?;
         let top = hierarchy.top();
         for level in 1..=top {
-            hierarchy.read_free(level, bytes)?;
-            for _ in 0..get_count(bytes, 8)? {
+            *hierarchy.free(level) = Vec::read(bytes)?;
+            for _ in 0..usize::read(bytes)? {
                 if level == top {
-                    let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
-                    slots.push(Slot { generation, version: GridVersion::read(bytes)? });
+                    slots.push(Slot::read(bytes)?);
                 }
-                hierarchy.read_members(level, bytes)?;
+                hierarchy.push_node(level, Vec::read(bytes)?)?;
             }
             hierarchy.finish(level)?;
         }
         regions.count = regions.ids().count();
-        regions.events = EventLog::read(bytes)?;
-        regions.check(grid).map_err(|_| CodecError)?;
+        regions.events = EventLog::read_short(bytes)?;
+        ensure(regions.check(grid).is_ok())?;
         Ok(regions)
     }
 

@@ -23,7 +23,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{CloneFn, Codec, CodecError, Component, HashRule, HashState};
 use glam::Vec2;
 
-use crate::bytes::{get_cell, put_cell, take};
+use crate::bytes::{Bytes, ensure};
 use crate::cell::Cell;
 use crate::cost::Cost;
 use crate::grid::SIDE_MAX;
@@ -455,33 +455,29 @@ impl Route {
     /// mark of a turn.
     fn write(&self, bytes: &mut Vec<u8>) -> Result<(), CodecError> {
         let count = |count: usize| u32::try_from(count).map_err(|_| CodecError);
-        bytes.extend(count(self.behind)?.to_le_bytes());
-        bytes.extend(count(self.next)?.to_le_bytes());
-        bytes.extend(count(self.path.cells().len())?.to_le_bytes());
-        bytes.extend(self.path.cost().units().to_le_bytes());
+        for place in [self.behind, self.next, self.path.cells().len()] {
+            count(place)?.write(bytes);
+        }
+        self.path.cost().units().write(bytes);
         let marks = self.path.marks().iter().copied().chain(std::iter::repeat(0));
         for (&Cell { x, y }, mark) in self.path.cells().iter().zip(marks) {
             let [low, high] = [mark & 3, mark >> 2].map(|bits| u16::from(bits) << CELL_BITS);
-            put_cell(bytes, Cell::new(x | low, y | high));
+            Cell::new(x | low, y | high).write(bytes);
         }
         Ok(())
     }
 
     fn read(bytes: &mut &[u8]) -> Result<Self, CodecError> {
-        let behind = u32::from_le_bytes(take(bytes)?);
-        let next = u32::from_le_bytes(take(bytes)?);
-        let count = u32::from_le_bytes(take(bytes)?);
-        let cost = Cost::from_units(u64::from_le_bytes(take(bytes)?));
+        let [behind, next, count] = <[u32; 3]>::read(bytes)?;
+        let cost = Cost::from_units(u64::read(bytes)?);
         let (mut cells, mut marks) = (Vec::new(), Vec::new());
         for _ in 0..count {
-            let Cell { x, y } = get_cell(bytes)?;
+            let Cell { x, y } = Cell::read(bytes)?;
             cells.push(Cell::new(x & CELL_MASK, y & CELL_MASK));
             let [low, high] = [x, y].map(|bits| (bits >> CELL_BITS).to_le_bytes()[0]);
             marks.push(low | high << 2);
         }
-        if next >= count.max(1) || behind > next {
-            return Err(CodecError);
-        }
+        ensure(next < count.max(1) && behind <= next)?;
         let mut path = Path::new();
         // The edits of the terrain since then are unknown, so every step will be checked.
         path.set_halves(cost, GridVersion::ZERO, cells.into_iter().rev(), std::iter::empty());

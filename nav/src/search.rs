@@ -34,7 +34,7 @@ use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
-use crate::bytes::take;
+use crate::bytes::{Bytes, ensure};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::path::outcome::PathOutcome;
@@ -127,7 +127,7 @@ impl SavedSearch {
     pub(crate) const CODEC: Codec<Self> = Codec::custom(
         |saved, out| {
             saved.estimate.write(out);
-            out.push(saved.slice.is_some().into());
+            saved.slice.is_some().write(out);
             if let Some((slice, terrain)) = &saved.slice {
                 slice.write(out);
                 Terrain::CODEC.write(terrain, out)?;
@@ -135,12 +135,15 @@ impl SavedSearch {
             Ok(())
         },
         |bytes| {
-            let estimate = Estimate::read(bytes)?;
-            let slice = match take(bytes)? {
-                [0] => None,
-                _ => Some((Slice::read(bytes)?, Terrain::CODEC.read(bytes)?)),
-            };
-            Ok(Self { estimate, slice })
+            let (estimate, has_slice) = <(Estimate, bool)>::read(bytes)?;
+            ensure(estimate.is_sound())?;
+            if !has_slice {
+                return Ok(Self { estimate, slice: None });
+            }
+            let (slice, terrain) = (Slice::read(bytes)?, Terrain::CODEC.read(bytes)?);
+            // There is room to count on.
+            ensure(slice.spent.max(slice.charge) <= u64::MAX / 2)?;
+            Ok(Self { estimate, slice: Some((slice, terrain)) })
         },
     );
 }

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use formic_ecs::{Codec, CodecError};
 
-use crate::bytes::{Saved, take};
+use crate::bytes::{Bytes, Saved, ensure};
 use crate::cell::Cell;
 use crate::class::{AgentClass, ClassId};
 use crate::cost::{DIAGONAL, JUMP_COST_END, Weight};
@@ -292,7 +292,7 @@ impl Terrain {
     pub const CODEC: Codec<Self> = Codec::custom(
         |terrain, out| {
             terrain.write(out);
-            out.push(u8::try_from(terrain.classes.len()).map_err(|_| CodecError)?);
+            u8::try_from(terrain.classes.len()).map_err(|_| CodecError)?.write(out);
             for (class, terrain) in &terrain.classes {
                 class.write(out);
                 terrain.write(out);
@@ -300,11 +300,12 @@ impl Terrain {
             Ok(())
         },
         |bytes| {
-            let (mut terrain, [class_count]) = (Self::read(bytes)?, take(bytes)?);
+            let (mut terrain, class_count) = (Self::read(bytes)?, u8::read(bytes)?);
             let classes =
                 (0..class_count).map(|_| Ok((AgentClass::read(bytes)?, Self::read(bytes)?)));
-            terrain.classes = classes.collect::<Result<_, CodecError>>()?;
-            terrain.check_classes().map_err(|_| CodecError)?;
+            terrain.classes = classes.collect::<Saved<_>>()?;
+            ensure(terrain.classes.iter().all(|(class, _)| class.is_sound()))?;
+            ensure(terrain.check_classes().is_ok())?;
             Ok(terrain)
         },
     );
@@ -313,20 +314,19 @@ impl Terrain {
     fn write(&self, out: &mut Vec<u8>) {
         self.grid.write(out);
         let landmarks_bit = if self.has_landmarks() { HAS_LANDMARKS } else { 0 };
-        out.push(self.rule as u8 | landmarks_bit);
+        (self.rule as u8 | landmarks_bit).write(out);
         self.regions.write(out);
         self.landmarks.iter().for_each(|landmarks| landmarks.write(out));
     }
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let grid = Grid::read(bytes)?;
-        let [byte] = take(bytes)?;
+        let (grid, byte) = <(Grid, u8)>::read(bytes)?;
         let rule = usize::from(byte & !HAS_LANDMARKS);
         let rule = *MoveRule::ALL.get(rule).ok_or(CodecError)?;
         let regions = Regions::read(bytes, &grid, rule.connectivity())?;
         let mut terrain = Self::of_parts(grid, rule, regions);
         if byte & HAS_LANDMARKS != 0 {
-            terrain.landmarks = Some(Arc::new(Landmarks::read(bytes, terrain.ground())?));
+            terrain.landmarks = Some(Arc::new(Landmarks::read_for(bytes, terrain.ground())?));
         }
         Ok(terrain)
     }

@@ -8,8 +8,8 @@ use std::path::{Path, PathBuf};
 
 /// All modules, lowest first.
 const LAYERS: &[&str] = &[
-    "cell",
     "bytes",
+    "cell",
     "direction",
     "cost",
     "rng",

@@ -1,8 +1,6 @@
 //! The store of a flow field: the data of each cell, sector by sector.
 
-use formic_ecs::CodecError;
-
-use crate::bytes::{Saved, get, get_count, get_u32, get_usize, put};
+use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::cell::Cell;
 use crate::direction::Direction;
 use crate::grid::Grid;
@@ -43,29 +41,15 @@ pub(crate) struct SectorStore {
     marks: Vec<u8>,
 }
 
-impl SectorStore {
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.sectors.per_row as u64);
-        put(out, self.slots.len() as u64);
-        self.slots.iter().for_each(|&slot| put(out, slot.into()));
-        put(out, self.marks.len() as u64);
-        self.costs.iter().for_each(|&cost| put(out, cost));
-        out.extend(&self.marks);
-    }
+bytes_by_field!(SectorStore { slots, sectors, costs, marks });
 
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let per_row = get_usize(bytes)?;
-        let count = get_count(bytes, 8)?;
-        let sectors = Sectors { per_row, count };
-        let slots: Vec<u32> = (0..count).map(|_| get_u32(bytes)).collect::<Result<_, _>>()?;
-        let count = get_count(bytes, 9)?;
-        let costs: Vec<u64> = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
-        let (marks, rest) = bytes.split_at_checked(count).ok_or(CodecError)?;
-        *bytes = rest;
-        let store = Self { slots, sectors, costs, marks: marks.to_vec() };
-        let is_there = |&slot: &u32| slot == NO_SLOT || (slot as usize) < store.sector_count();
-        let is_whole = count % SECTOR_PLACES == 0 && store.slots.iter().all(is_there);
-        if is_whole { Ok(store) } else { Err(CodecError) }
+impl SectorStore {
+    /// Whether the store, read from a save, has memory for each cell of a sector that has any.
+    pub(crate) fn is_whole(&self) -> bool {
+        let is_there = |&slot: &u32| slot == NO_SLOT || (slot as usize) < self.sector_count();
+        (self.slots.len(), self.costs.len()) == (self.sectors.count, self.marks.len())
+            && self.marks.len() % SECTOR_PLACES == 0
+            && self.slots.iter().all(is_there)
     }
 
     /// Whether the store is for a grid of this size, and no direction leads out of it.

@@ -13,9 +13,7 @@
 use std::cmp::{Ordering, Reverse};
 use std::collections::BinaryHeap;
 
-use formic_ecs::CodecError;
-
-use crate::bytes::{Saved, get, get_cells, get_count, get_u32, get_usize, put, put_cells};
+use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, STRAIGHT};
 use crate::direction::{Direction, MoveRule, members};
@@ -104,39 +102,30 @@ struct Repair {
     edited: Vec<Cell>,
 }
 
-impl Wave {
+bytes_by_field!(Repair { lost, told, reentered, edited });
+
+impl Bytes for Wave {
     /// Writes the costs, and the queue in the order in which it will be emptied.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) {
         self.store.write(out);
-        put(out, self.expansion_count);
-        put_cells(out, &self.repair.lost);
-        put(out, self.repair.told as u64);
-        put(out, self.repair.reentered as u64);
-        put_cells(out, &self.repair.edited);
+        self.expansion_count.write(out);
+        self.repair.write(out);
         let mut queue: Vec<(u64, u32)> = self.queue.iter().map(|Reverse(entry)| *entry).collect();
         queue.sort_unstable();
-        put(out, queue.len() as u64);
-        for (cost, cell) in queue {
-            put(out, cost);
-            put(out, cell.into());
-        }
+        queue.write(out);
     }
 
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let (store, expansion_count) = (SectorStore::read(bytes)?, get(bytes)?);
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (store, expansion_count) = <(SectorStore, u64)>::read(bytes)?;
         // There is room to count on.
-        if expansion_count > u64::MAX / 2 {
-            return Err(CodecError);
-        }
-        let lost = get_cells(bytes)?;
-        let (told, reentered) = (get_usize(bytes)?, get_usize(bytes)?);
-        let repair = Repair { lost, told, reentered, edited: get_cells(bytes)? };
-        let count = get_count(bytes, 16)?;
-        let entry = |_| Ok(Reverse((get(bytes)?, get_u32(bytes)?)));
-        let queue = (0..count).map(entry).collect::<Result<_, CodecError>>()?;
+        ensure(store.is_whole() && expansion_count <= u64::MAX / 2)?;
+        let (repair, queue) = <(Repair, Vec<(u64, u32)>)>::read(bytes)?;
+        let queue = queue.into_iter().map(Reverse).collect();
         Ok(Self { queued_count: store.queued_count(), store, queue, repair, expansion_count })
     }
+}
 
+impl Wave {
     /// Whether the wave, read from a save, can run on over a grid: it never leaves the grid, and there
     /// is room for more costs.
     pub(crate) fn is_for(&self, grid: &Grid) -> bool {

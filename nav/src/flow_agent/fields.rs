@@ -3,9 +3,9 @@
 use std::num::NonZeroU32;
 
 use bytemuck::{Pod, Zeroable};
-use formic_ecs::{Codec, CodecError, HashState};
+use formic_ecs::{Codec, HashState};
 
-use crate::bytes::{get, get_count, get_u32, put, take};
+use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::flow::FlowField;
@@ -62,6 +62,9 @@ struct Slot {
     wanted: Vec<Cell>,
 }
 
+bytes_by_field!(Slot { generation, class, field; wanted: Vec::new() });
+bytes_by_field!(FlowFields { first, expansions_per_tick, free, slots });
+
 impl Default for FlowFields {
     /// No fields, and some three milliseconds of work per tick on one thread.
     fn default() -> Self {
@@ -73,41 +76,16 @@ impl FlowFields {
     /// The format of the fields in a saved game: each as far as it is computed.
     pub const CODEC: Codec<Self> = Codec::custom(
         |fields, out| {
-            put(out, fields.first as u64);
-            put(out, fields.expansions_per_tick);
-            put(out, fields.free.len() as u64);
-            fields.free.iter().for_each(|&slot| put(out, slot.into()));
-            put(out, fields.slots.len() as u64);
-            for slot in &fields.slots {
-                put(out, slot.generation.get().into());
-                out.push(slot.class.0);
-                out.push(slot.field.is_some().into());
-                slot.field.iter().for_each(|field| field.write(out));
-            }
+            fields.write(out);
             Ok(())
         },
         |bytes| {
-            let first = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
-            let expansions_per_tick = get(bytes)?;
-            let mut fields = Self { first, expansions_per_tick, ..Self::default() };
-            for _ in 0..get_count(bytes, 8)? {
-                fields.free.push(get_u32(bytes)?);
-            }
-            for _ in 0..get_count(bytes, 10)? {
-                let generation = NonZeroU32::new(get_u32(bytes)?).ok_or(CodecError)?;
-                let [class, has_field] = take(bytes)?;
-                let field = match has_field {
-                    0 => None,
-                    _ => Some(FlowField::read(bytes)?),
-                };
-                let class = ClassId(class);
-                fields.slots.push(Slot { generation, class, field, wanted: Vec::new() });
-            }
+            let fields = Self::read(bytes)?;
             let is_free = |&slot: &u32| {
                 fields.slots.get(slot as usize).is_some_and(|slot| slot.field.is_none())
             };
-            let is_sound = first <= fields.slots.len() && fields.free.iter().all(is_free);
-            if is_sound { Ok(fields) } else { Err(CodecError) }
+            ensure(fields.first <= fields.slots.len() && fields.free.iter().all(is_free))?;
+            Ok(fields)
         },
     );
 
@@ -172,7 +150,6 @@ impl FlowFields {
             slot.wanted.clear();
             if let Some(field) = &mut slot.field {
                 let terrain = terrain.for_agents(slot.class);
-                field.check(terrain);
                 field.update(terrain);
             }
         }

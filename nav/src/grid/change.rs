@@ -7,7 +7,7 @@ use std::fmt;
 
 use formic_ecs::{Codec, CodecError};
 
-use crate::bytes::{Saved, get, get_cell, get_count, put, put_cell, take};
+use crate::bytes::{Bytes, Saved, bytes_as, bytes_by_field, codec, ensure};
 use crate::cell::Cell;
 use crate::cost::Weight;
 
@@ -41,6 +41,8 @@ pub struct GridVersion {
     history: u64,
 }
 
+bytes_by_field!(GridVersion { count, history });
+
 impl GridVersion {
     /// The version of nothing, which no grid has.
     pub const ZERO: Self = Self { count: 0, history: 0 };
@@ -52,22 +54,7 @@ impl GridVersion {
     }
 
     /// The format of a version in a saved game, beside what was derived from a grid.
-    pub const CODEC: Codec<Self> = Codec::custom(
-        |version, out| {
-            version.write(out);
-            Ok(())
-        },
-        Self::read,
-    );
-
-    pub(crate) fn write(self, out: &mut Vec<u8>) {
-        put(out, self.count);
-        put(out, self.history);
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        Ok(Self { count: get(bytes)?, history: get(bytes)? })
-    }
+    pub const CODEC: Codec<Self> = codec();
 
     /// The version after an event, described by this number, that is not a change.
     fn told(self, number: u64) -> Self {
@@ -108,6 +95,10 @@ pub enum ChangeKind {
     Weighed,
 }
 
+bytes_as!(ChangeKind as u8, |kind| *kind as u8, |kind| [Self::Dug, Self::Filled, Self::Weighed]
+    .get(usize::from(kind))
+    .copied());
+
 /// The last [`CHANGES_MAX`] changes, with consecutive versions.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct ChangeLog {
@@ -117,36 +108,30 @@ pub(crate) struct ChangeLog {
     version: GridVersion,
 }
 
-impl ChangeLog {
+impl Bytes for ChangeLog {
     /// Writes the version before the oldest change, and for each change its history, cell and kind.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
+    fn write(&self, out: &mut Vec<u8>) {
         self.base.write(out);
-        put(out, self.changes.len() as u64);
-        for change in &self.changes {
-            put(out, change.version.history);
-            put_cell(out, change.cell);
-            out.push(change.kind as u8);
-        }
+        let changes = self.changes.iter();
+        let changes = changes.map(|change| (change.version.history, (change.cell, change.kind)));
+        changes.collect::<Vec<_>>().write(out);
     }
 
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let base = GridVersion::read(bytes)?;
         let mut log = Self { changes: VecDeque::new(), base, version: base };
-        for _ in 0..get_count(bytes, 13)?.min(CHANGES_MAX) {
+        let changes = Vec::<(u64, (Cell, ChangeKind))>::read(bytes)?;
+        ensure(changes.len() <= CHANGES_MAX)?;
+        for (history, (cell, kind)) in changes {
             let count = log.version.count.checked_add(1).ok_or(CodecError)?;
-            log.version = GridVersion { count, history: get(bytes)? };
-            let cell = get_cell(bytes)?;
-            let kind = match take(bytes)? {
-                [0] => ChangeKind::Dug,
-                [1] => ChangeKind::Filled,
-                [2] => ChangeKind::Weighed,
-                _ => return Err(CodecError),
-            };
+            log.version = GridVersion { count, history };
             log.changes.push_back(Change { version: log.version, cell, kind });
         }
         Ok(log)
     }
+}
 
+impl ChangeLog {
     pub(crate) fn version(&self) -> GridVersion {
         self.version
     }

@@ -1,12 +1,12 @@
 //! The outcome of a search: a path, or the reason why there is none.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::{CodecError, HashState, StateHasher};
+use formic_ecs::{HashState, StateHasher};
 use glam::Vec2;
 use std::cmp::Ordering;
 use std::fmt;
 
-use crate::bytes::Saved;
+use crate::bytes::{Saved, ensure};
 use crate::cell::Cell;
 use crate::check::{PathFault, path_cost};
 use crate::cost::Cost;
@@ -366,9 +366,9 @@ impl Path {
 
     /// Makes this path an any-angle path with these marks.
     pub(crate) fn set_marks(&mut self, marks: Vec<u8>) -> Saved<()> {
-        let is_sound = marks.iter().all(|&mark| mark <= MIDDLE);
+        ensure(marks.iter().all(|&mark| mark <= MIDDLE))?;
         self.marks = marks;
-        if is_sound { Ok(()) } else { Err(CodecError) }
+        Ok(())
     }
 
     /// Removes all cells from an index on, and all marks; the cost stays that of the whole path.

@@ -1,14 +1,12 @@
 //! The events of regions, for code that keeps data per region.
 
 use bytemuck::{CheckedBitPattern, NoUninit};
-use formic_ecs::HashState;
+use formic_ecs::{CodecError, HashState};
 use std::collections::VecDeque;
 use std::fmt;
 use std::num::NonZeroU32;
 
-use formic_ecs::CodecError;
-
-use crate::bytes::{Saved, get, get_count, get_u32, put, take};
+use crate::bytes::{Bytes, Saved, bytes_as, bytes_by_field, ensure};
 
 /// The maximum number of events that wait to be drained; older ones are dropped.
 pub const EVENTS_MAX: usize = 65_536;
@@ -85,52 +83,35 @@ pub(crate) struct EventLog {
     lost_count: u64,
 }
 
-impl RegionId {
-    pub(crate) fn write(self, out: &mut Vec<u8>) {
-        put(out, u64::from(self.slot) << 32 | u64::from(self.generation.get()));
-    }
+bytes_by_field!(RegionId { slot, generation });
 
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let bits = get(bytes)?;
-        let slot = u32::try_from(bits >> 32).map_err(|_| CodecError)?;
-        let generation = u32::try_from(bits & 0xFFFF_FFFF).map_err(|_| CodecError)?;
-        Ok(Self { slot, generation: NonZeroU32::new(generation).ok_or(CodecError)? })
+/// The kind of an event, its regions, and its number of cells; of those that it has not, any.
+type EventFields = ((u8, u32), (RegionId, RegionId));
+
+bytes_as!(
+    RegionEvent as EventFields,
+    |event| match *event {
+        Self::Created { region } => ((0, 0), (region, region)),
+        Self::Removed { region } => ((1, 0), (region, region)),
+        Self::Merged { into, from, cell_count } => ((2, cell_count), (into, from)),
+        Self::Split { from, into, cell_count } => ((3, cell_count), (from, into)),
+    },
+    |((kind, cell_count), (one, other))| match kind {
+        0 => Some(Self::Created { region: one }),
+        1 => Some(Self::Removed { region: one }),
+        2 => Some(Self::Merged { into: one, from: other, cell_count }),
+        3 => Some(Self::Split { from: one, into: other, cell_count }),
+        _ => None,
     }
-}
+);
+
+bytes_by_field!(EventLog { lost_count, events });
 
 impl EventLog {
-    /// Writes for each event its kind, two regions and a number, each 0 if it has none.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.lost_count);
-        put(out, self.events.len() as u64);
-        for event in &self.events {
-            let (kind, one, other, count) = match *event {
-                RegionEvent::Created { region } => (0, region, region, 0),
-                RegionEvent::Removed { region } => (1, region, region, 0),
-                RegionEvent::Merged { into, from, cell_count } => (2, into, from, cell_count),
-                RegionEvent::Split { from, into, cell_count } => (3, from, into, cell_count),
-            };
-            out.push(kind);
-            one.write(out);
-            other.write(out);
-            put(out, count.into());
-        }
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let mut log = Self { events: VecDeque::new(), lost_count: get(bytes)? };
-        for _ in 0..get_count(bytes, 25)?.min(EVENTS_MAX) {
-            let [kind] = take(bytes)?;
-            let (one, other) = (RegionId::read(bytes)?, RegionId::read(bytes)?);
-            let cell_count = get_u32(bytes)?;
-            log.events.push_back(match kind {
-                0 => RegionEvent::Created { region: one },
-                1 => RegionEvent::Removed { region: one },
-                2 => RegionEvent::Merged { into: one, from: other, cell_count },
-                3 => RegionEvent::Split { from: one, into: other, cell_count },
-                _ => return Err(CodecError),
-            });
-        }
+    /// Reads a log of no more events than may wait.
+    pub(crate) fn read_short(bytes: &mut &[u8]) -> Saved<Self> {
+        let log = Self::read(bytes)?;
+        ensure(log.events.len() <= EVENTS_MAX)?;
         Ok(log)
     }
 

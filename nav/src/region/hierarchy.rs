@@ -12,10 +12,9 @@
 //! below, its *members*. Nodes of two squares that touch have an *edge*, with the number of pairs of
 //! cells that touch, so that an edit knows when the last of them is gone.
 
-use formic_ecs::CodecError;
 use smallvec::SmallVec;
 
-use crate::bytes::{Saved, get_count, get_u32, put};
+use crate::bytes::{Bytes, Saved, ensure};
 use crate::grid::count_u32;
 use crate::region::chunks::Chunks;
 use crate::region::sector::Sectors;
@@ -511,37 +510,28 @@ impl Hierarchy {
         Ok(())
     }
 
-    /// Writes the free numbers of a level, the one freed last at the end.
-    pub(crate) fn write_free(&self, level: usize, out: &mut Vec<u8>) {
-        let free = &self.levels[level].free;
-        put(out, free.len() as u64);
-        free.iter().for_each(|&number| put(out, number.into()));
+    /// The free numbers of a level, the one freed last at the end.
+    pub(crate) fn free(&mut self, level: usize) -> &mut Vec<u32> {
+        &mut self.levels[level].free
     }
 
-    pub(crate) fn read_free(&mut self, level: usize, bytes: &mut &[u8]) -> Saved<()> {
-        for _ in 0..get_count(bytes, 8)? {
-            self.levels[level].free.push(get_u32(bytes)?);
-        }
-        Ok(())
+    /// Writes the free numbers of a level.
+    pub(crate) fn write_free(&self, level: usize, out: &mut Vec<u8>) {
+        self.levels[level].free.write(out);
     }
 
     /// Writes the members of a node, in their order.
     pub(crate) fn write_members(&self, level: usize, node: u32, out: &mut Vec<u8>) {
-        let members = &self.node(level, node).members;
-        put(out, members.len() as u64);
-        members.iter().for_each(|&member| put(out, member.into()));
+        self.node(level, node).members.write(out);
     }
 
-    /// Reads the next node of a level.
-    pub(crate) fn read_members(&mut self, level: usize, bytes: &mut &[u8]) -> Saved<()> {
+    /// Adds the next node of a level, with these members.
+    pub(crate) fn push_node(&mut self, level: usize, members: Vec<u32>) -> Saved<()> {
         self.levels[level].nodes.push(Node::new(0, 0, 0));
         let node = count_u32(self.number_end(level) - 1);
-        for _ in 0..get_count(bytes, 8)? {
-            let member = get_u32(bytes)?;
+        for member in members {
             let below = self.levels[level - 1].nodes.get(member as usize);
-            if below.is_none_or(|below| below.cell_count == 0 || below.is_listed()) {
-                return Err(CodecError);
-            }
+            ensure(below.is_some_and(|below| below.cell_count > 0 && !below.is_listed()))?;
             self.node_mut(level, node).sector = self.node(level - 1, member).sector;
             self.insert(level - 1, member, node);
             self.count_member(level, node, member);
@@ -573,9 +563,7 @@ impl Hierarchy {
                 nodes.iter().all(|node| node.cell_count == 0 || node.is_listed())
             }
         };
-        if !is_right || !is_whole {
-            return Err(CodecError);
-        }
+        ensure(is_right && is_whole)?;
         if (1..self.top()).contains(&level) {
             self.link(level);
         }

@@ -1,8 +1,6 @@
 //! Pieces: the connected components within a sector.
 
-use formic_ecs::CodecError;
-
-use crate::bytes::{Saved, get, get_count, put};
+use crate::bytes::{Bytes, Saved, ensure};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
@@ -154,12 +152,11 @@ impl Pieces {
 
     /// Writes for each number the place of its first cell, counted from one, or zero if it is free.
     pub(crate) fn write(&self, number_end: usize, out: &mut Vec<u8>) {
-        let mut firsts = vec![0; number_end];
+        let mut firsts = vec![0_usize; number_end];
         for (place, &number) in self.labels.iter().enumerate().rev().filter(|(_, n)| **n != NONE) {
-            firsts[number as usize] = place as u64 + 1;
+            firsts[number as usize] = place + 1;
         }
-        put(out, firsts.len() as u64);
-        firsts.iter().for_each(|&first| put(out, first));
+        firsts.write(out);
     }
 
     /// Reads the pieces of a grid.
@@ -170,24 +167,19 @@ impl Pieces {
         hierarchy: &mut Hierarchy,
     ) -> Saved<()> {
         let is_unlabelled = |pieces: &Self, cell| grid.is_open(cell) && pieces.at(cell).is_none();
-        for _ in 0..get_count(bytes, 8)? {
-            let first = usize::try_from(get(bytes)?).map_err(|_| CodecError)?;
+        for first in Vec::<usize>::read(bytes)? {
             let Some(place) = first.checked_sub(1) else {
                 hierarchy.push_piece(0, 0);
                 continue;
             };
             let is_new = place < self.labels.len() && is_unlabelled(self, self.sectors.cell(place));
-            if !is_new {
-                return Err(CodecError);
-            }
+            ensure(is_new)?;
             let sector = place / SECTOR_PLACES;
             let part = self.sectors.open_rows(grid, sector).part_at(place, self.connectivity);
             let piece = hierarchy.push_piece(sector, part.cell_count());
             self.label(sector, piece, part);
         }
-        if grid.cells().any(|cell| is_unlabelled(self, cell)) {
-            return Err(CodecError);
-        }
+        ensure(!grid.cells().any(|cell| is_unlabelled(self, cell)))?;
         hierarchy.finish(0)?;
         self.link(grid, hierarchy);
         Ok(())

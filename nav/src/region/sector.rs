@@ -1,5 +1,6 @@
 //! Sectors: squares of 32 x 32 cells, flood-filled a row at a time.
 
+use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
 use crate::grid::Grid;
@@ -15,6 +16,8 @@ pub(crate) struct Sectors {
     pub(crate) per_row: usize,
     pub(crate) count: usize,
 }
+
+bytes_by_field!(Sectors { per_row, count });
 
 impl Sectors {
     pub(crate) fn of(grid: &Grid) -> Self {

@@ -4,10 +4,9 @@ use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
 
-use formic_ecs::CodecError;
 use formic_jobs::Pool;
 
-use crate::bytes::{Saved, get, get_count, put};
+use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::grid::change::GridVersion;
 use crate::path::PathScratch;
 use crate::path::outcome::{Path, PathOutcome};
@@ -30,30 +29,7 @@ pub(crate) struct Slice {
     pub(crate) seen: GridVersion,
 }
 
-impl Slice {
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.questions.len() as u64);
-        self.questions.iter().for_each(|question| question.write(out));
-        [self.allotment, self.spent, self.charge].into_iter().for_each(|number| put(out, number));
-        put(out, self.allotments.len() as u64);
-        self.allotments.iter().for_each(|&allotment| put(out, allotment));
-        self.seen.write(out);
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let count = get_count(bytes, 25)?;
-        let questions = (0..count).map(|_| Question::read(bytes)).collect::<Result<_, _>>()?;
-        let (allotment, spent, charge) = (get(bytes)?, get(bytes)?, get(bytes)?);
-        // There is room to count on.
-        if spent.max(charge) > u64::MAX / 2 {
-            return Err(CodecError);
-        }
-        let count = get_count(bytes, 8)?;
-        let allotments = (0..count).map(|_| get(bytes)).collect::<Result<_, _>>()?;
-        let seen = GridVersion::read(bytes)?;
-        Ok(Self { questions, allotment, spent, charge, allotments, seen })
-    }
-}
+bytes_by_field!(Slice { questions, allotment, spent, charge, allotments, seen });
 
 /// The stage of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

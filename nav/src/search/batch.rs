@@ -5,10 +5,10 @@ mod tests;
 
 use std::sync::{Mutex, PoisonError};
 
-use formic_ecs::{CodecError, Entity};
+use formic_ecs::Entity;
 use formic_jobs::Pool;
 
-use crate::bytes::{Saved, get, get_cell, get_u32, put, put_cell, take};
+use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::path::PathScratch;
@@ -35,31 +35,18 @@ pub(crate) struct Question {
     pub(crate) is_any_angle: bool,
 }
 
+bytes_by_field!(Question {
+    entity,
+    number,
+    class,
+    start,
+    goal,
+    is_beyond,
+    or_nearest,
+    is_any_angle
+});
+
 impl Question {
-    /// The entity, the request, the class, flags, and two cells, those that are none as the first one.
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        put(out, self.entity.to_bits());
-        put(out, self.number.into());
-        out.push(self.class.0);
-        let cells = [self.start, self.goal];
-        let [start, goal] = cells.map(|cell| cell.is_some());
-        out.extend([start, goal, self.is_beyond].map(u8::from));
-        out.push(u8::from(self.or_nearest) | u8::from(self.is_any_angle) << 1);
-        cells.into_iter().for_each(|cell| put_cell(out, cell.unwrap_or(Cell::new(0, 0))));
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let entity = Entity::from_bits(get(bytes)?).ok_or(CodecError)?;
-        let number = get_u32(bytes)?;
-        let [class, flags @ .., wishes] = take::<5>(bytes)?;
-        let [has_start, has_goal, is_beyond] = flags.map(|flag| flag != 0);
-        let [or_nearest, is_any_angle] = [1, 2].map(|bit| wishes & bit != 0);
-        let (start, goal) = (get_cell(bytes)?, get_cell(bytes)?);
-        let (start, goal) = (has_start.then_some(start), has_goal.then_some(goal));
-        let class = ClassId(class);
-        Ok(Self { entity, number, class, start, goal, is_beyond, or_nearest, is_any_angle })
-    }
-
     /// The terrain of the agent.
     pub(crate) fn terrain<'a>(&self, terrain: &'a Terrain) -> &'a Terrain {
         terrain.for_class(self.class).unwrap_or(terrain)
@@ -208,6 +195,9 @@ struct Usual {
     expansions: u64,
 }
 
+bytes_by_field!(Usual { distance, expansions });
+bytes_by_field!(Estimate { classes });
+
 impl Default for Usual {
     /// A guess that the first searches soon outweigh.
     fn default() -> Self {
@@ -220,23 +210,9 @@ impl Estimate {
     /// begin to fade.
     const COUNT_MAX: u64 = 256;
 
-    pub(crate) fn write(&self, out: &mut Vec<u8>) {
-        for usual in &self.classes {
-            put(out, usual.distance);
-            put(out, usual.expansions);
-        }
-    }
-
-    pub(crate) fn read(bytes: &mut &[u8]) -> Saved<Self> {
-        let mut estimate = Self::default();
-        for usual in &mut estimate.classes {
-            *usual = Usual { distance: get(bytes)?, expansions: get(bytes)? };
-            // There is room to count on.
-            if usual.distance.max(usual.expansions) > u64::MAX / 2 {
-                return Err(CodecError);
-            }
-        }
-        Ok(estimate)
+    /// Whether, read from a save, there is room to count on.
+    pub(crate) fn is_sound(&self) -> bool {
+        self.classes.iter().all(|it| it.distance.max(it.expansions) <= u64::MAX / 2)
     }
 
     /// The number of expansions that a search over `distance` steps will probably take: at least one.

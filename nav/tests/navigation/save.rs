@@ -145,8 +145,8 @@ fn no_bytes_make_flow_fields_that_cannot_be_worked_out() {
         altered[place..].iter_mut().take(8).for_each(|byte| *byte = u8::MAX);
         altered
     });
-    // Six numbers come before the class of the first field, and the systems panic without that class.
-    let class_bits = 48 * 8..49 * 8;
+    // Forty bytes come before the class of the first field, and the systems panic without that class.
+    let class_bits = 40 * 8..41 * 8;
     let bits = (0..bytes.len() * 8).step_by(11).filter(|bit| !class_bits.contains(bit));
     let flips = bits.map(|bit| {
         let mut altered = bytes.clone();

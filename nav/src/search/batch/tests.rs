@@ -19,10 +19,9 @@ fn estimates_follow_what_searches_over_about_the_same_distance_cost() {
 
 #[test]
 fn what_was_read_leaves_room_to_count_on() {
-    let read = |number: u64| {
-        let bytes = [16, number].map(u64::to_le_bytes).concat().repeat(DISTANCE_BITS);
-        Estimate::read(&mut bytes.as_slice())
-    };
-    read(u64::MAX / 2).unwrap().learn(1, u64::MAX / 2);
-    assert!(read(u64::MAX - 5).is_err());
+    let of = |expansions| Estimate { classes: [Usual { distance: 16, expansions }; DISTANCE_BITS] };
+    let mut estimate = of(u64::MAX / 2);
+    assert!(estimate.is_sound());
+    estimate.learn(1, u64::MAX / 2);
+    assert!(!of(u64::MAX - 5).is_sound());
 }
