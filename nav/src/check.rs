@@ -28,13 +28,23 @@ use crate::grid::Grid;
 /// # Errors
 /// Returns [`PathFault`] for the first fault along the path, if any.
 pub fn path_cost(grid: &Grid, rule: MoveRule, path: &[Cell]) -> Result<Cost, PathFault> {
-    let Some(&first) = path.first() else { return Err(PathFault::Empty) };
-    if !grid.is_open(first) {
-        return Err(PathFault::Blocked { step: 0 });
+    rest_cost(grid, rule, path, 0)
+}
+
+/// The same for the rest of a path, from the cell with index `from` on.
+pub(crate) fn rest_cost(
+    grid: &Grid,
+    rule: MoveRule,
+    path: &[Cell],
+    from: usize,
+) -> Result<Cost, PathFault> {
+    let rest = path.get(from..).unwrap_or_default();
+    if !grid.is_open(*rest.first().ok_or(PathFault::Empty)?) {
+        return Err(PathFault::Blocked { step: from });
     }
     let mut cost = Cost::ZERO;
-    for (i, pair) in path.windows(2).enumerate() {
-        cost += step_cost(grid, rule, pair[0], pair[1], i + 1)?;
+    for (pair, step) in rest.windows(2).zip(from + 1..) {
+        cost += step_cost(grid, rule, pair[0], pair[1], step)?;
     }
     Ok(cost)
 }
@@ -51,8 +61,8 @@ fn step_cost(
         return Err(PathFault::Blocked { step });
     }
     let Some(direction) = Direction::between(from, to) else {
-        let links = grid.links().from(from).iter().filter(|link| link.to == to);
-        let units = links.map(|link| link.units()).min().ok_or(PathFault::Jump { step })?;
+        let links = grid.open_links(from, false).filter(|&(end, _)| end == to);
+        let units = links.map(|(_, units)| units).min().ok_or(PathFault::Jump { step })?;
         return Ok(Cost::from_units(units));
     };
     if direction.is_diagonal() && !may_pass_diagonally(grid, rule, from, to) {
@@ -104,16 +114,6 @@ impl PathFault {
         match self {
             Self::Empty => 0,
             Self::Blocked { step } | Self::Jump { step } | Self::CutCorner { step } => step,
-        }
-    }
-
-    /// The same fault in a path with `by` more cells in front.
-    pub(crate) const fn later(self, by: usize) -> Self {
-        match self {
-            Self::Empty => Self::Empty,
-            Self::Blocked { step } => Self::Blocked { step: step + by },
-            Self::Jump { step } => Self::Jump { step: step + by },
-            Self::CutCorner { step } => Self::CutCorner { step: step + by },
         }
     }
 }

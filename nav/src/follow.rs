@@ -26,16 +26,21 @@ use crate::terrain::Terrain;
 #[derive(Debug, Default)]
 pub struct SeenTerrain {
     /// The last version that it has seen.
-    version: Option<GridVersion>,
+    version: GridVersion,
 }
 
 impl SeenTerrain {
     pub(crate) fn version(&self) -> GridVersion {
-        self.version.unwrap_or(GridVersion::ZERO)
+        self.version
     }
 
     pub(crate) fn load(&mut self, version: GridVersion, _: &World) {
-        self.version = Some(version).filter(|&version| version != GridVersion::ZERO);
+        self.version = version;
+    }
+
+    /// Notes the version of a terrain. Returns false if it was the last one already.
+    fn is_news(&mut self, terrain: &Terrain) -> bool {
+        std::mem::replace(&mut self.version, terrain.version()) != terrain.version()
     }
 }
 
@@ -59,8 +64,7 @@ pub fn push_out(
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {
-    let before = seen.version.replace(terrain.version());
-    if before == Some(terrain.version()) || terrain.grid().open_count() == 0 {
+    if !seen.is_news(&terrain) || terrain.grid().open_count() == 0 {
         return;
     }
     agents.par_for_each(|(position, request, route, stats, class)| {
@@ -91,7 +95,7 @@ pub fn retry(
     terrain: Res<Terrain>,
     mut seen: Local<SeenTerrain>,
 ) {
-    if seen.version.replace(terrain.version()) == Some(terrain.version()) {
+    if !seen.is_news(&terrain) {
         return;
     }
     agents.par_for_each(|(position, request, class)| {

@@ -8,7 +8,7 @@ mod tests;
 use formic_ecs::RandomStream;
 
 use crate::cell::Cell;
-use crate::grid::{Grid, GridSizeError, check_size};
+use crate::grid::{Grid, GridSizeError};
 use crate::rng::{below, percent, pick};
 
 /// The columns and rows of the plot on which each room of a dungeon is built.
@@ -33,20 +33,21 @@ const WINGS: (u16, u16) = (3, 2);
 /// # Errors
 /// Returns [`GridSizeError`] if no grid can have this size.
 pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
-    let mut canvas = Canvas::new(width, height)?;
+    let mut canvas = Grid::solid(width, height)?;
     let mut rng = RandomStream::new(seed);
-    let (columns, rows) = (canvas.width / PLOT, canvas.height / PLOT);
+    let (columns, rows) = (canvas.width() / PLOT, canvas.height() / PLOT);
     let plots: Vec<(u16, u16)> =
         (0..rows).flat_map(|row| (0..columns).map(move |column| (column, row))).collect();
     let rooms: Vec<Room> =
         plots.iter().map(|&plot| Room::random(&mut rng, plot, (columns, rows))).collect();
     for room in &rooms {
-        canvas.carve_room(&mut rng, room);
+        carve_room(&mut canvas, &mut rng, room);
     }
     for (a, b) in corridors(&mut rng, &rooms, usize::from(columns)) {
-        canvas.carve_corridor(&mut rng, rooms[a].centre, rooms[b].centre);
+        carve_corridor(&mut canvas, &mut rng, rooms[a].centre, rooms[b].centre);
     }
-    canvas.into_grid()
+    // Without the edits that have made it.
+    Grid::from_fn(width, height, |cell| canvas.is_open(cell))
 }
 
 /// Generates a cavern of rounded caves, some of them closed.
@@ -67,17 +68,21 @@ pub fn dungeon(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError
 pub fn cavern(width: u32, height: u32, seed: u64) -> Result<Grid, GridSizeError> {
     const OPEN_PERCENT: u16 = 56;
     const SMOOTHING_ROUNDS: usize = 4;
-    let mut canvas = Canvas::new(width, height)?;
+    const OPEN_COUNT_MIN: usize = 5;
     let mut rng = RandomStream::new(seed);
-    for y in 1..canvas.height.saturating_sub(1) {
-        for x in 1..canvas.width.saturating_sub(1) {
-            canvas.set(x, y, percent(&mut rng, OPEN_PERCENT));
-        }
-    }
+    let is_inside = |cell: Cell| {
+        let is_between = |at: u16, side: u32| at > 0 && u32::from(at) + 1 < side;
+        is_between(cell.x, width) && is_between(cell.y, height)
+    };
+    let is_noise = |cell| is_inside(cell) && percent(&mut rng, OPEN_PERCENT);
+    let mut grid = Grid::from_fn(width, height, is_noise)?;
     for _ in 0..SMOOTHING_ROUNDS {
-        canvas = canvas.smoothed();
+        let open_count =
+            |cell| grid.ring(cell).count_ones() as usize + usize::from(grid.is_open(cell));
+        let is_open = |cell| is_inside(cell) && open_count(cell) >= OPEN_COUNT_MIN;
+        grid = Grid::from_fn(width, height, is_open)?;
     }
-    canvas.into_grid()
+    Ok(grid)
 }
 
 /// A room, walls not included.
@@ -178,79 +183,35 @@ fn shuffle<T>(rng: &mut RandomStream, items: &mut [T]) {
     }
 }
 
-/// A map under construction.
-struct Canvas {
-    width: u16,
-    height: u16,
-    open: Vec<bool>,
+/// Opens a rectangle of cells, ends included.
+fn carve(canvas: &mut Grid, [west, east]: [u16; 2], [north, south]: [u16; 2]) {
+    for y in north..=south {
+        (west..=east).for_each(|x| _ = canvas.dig(Cell::new(x, y)));
+    }
 }
 
-impl Canvas {
-    fn new(width: u32, height: u32) -> Result<Self, GridSizeError> {
-        let (width, height) = check_size(width, height)?;
-        Ok(Self { width, height, open: vec![false; usize::from(width) * usize::from(height)] })
+/// Opens a room; large ones may keep pillars every fourth cell.
+fn carve_room(canvas: &mut Grid, rng: &mut RandomStream, room: &Room) {
+    const PILLAR_PERCENT: u16 = 40;
+    let (east, south) = (room.west + room.width, room.north + room.height);
+    carve(canvas, [room.west, east - 1], [room.north, south - 1]);
+    if room.width.min(room.height) < 9 || !percent(rng, PILLAR_PERCENT) {
+        return;
     }
-
-    fn set(&mut self, x: u16, y: u16, open: bool) {
-        let i = self.index(x, y);
-        self.open[i] = open;
-    }
-
-    fn index(&self, x: u16, y: u16) -> usize {
-        usize::from(y) * usize::from(self.width) + usize::from(x)
-    }
-
-    fn carve(&mut self, xs: impl Iterator<Item = u16> + Clone, ys: impl Iterator<Item = u16>) {
-        for y in ys {
-            for x in xs.clone() {
-                self.set(x, y, true);
-            }
+    for y in (room.north + 2..south - 2).step_by(4) {
+        for x in (room.west + 2..east - 2).step_by(4) {
+            canvas.fill(Cell::new(x, y));
         }
     }
+}
 
-    /// Opens a room; large ones may keep pillars every fourth cell.
-    fn carve_room(&mut self, rng: &mut RandomStream, room: &Room) {
-        const PILLAR_PERCENT: u16 = 40;
-        let (east, south) = (room.west + room.width, room.north + room.height);
-        self.carve(room.west..east, room.north..south);
-        if room.width.min(room.height) < 9 || !percent(rng, PILLAR_PERCENT) {
-            return;
-        }
-        for y in (room.north + 2..south - 2).step_by(4) {
-            for x in (room.west + 2..east - 2).step_by(4) {
-                self.set(x, y, false);
-            }
-        }
-    }
-
-    /// Opens a corridor with one bend, one or two cells wide, between the centres
-    /// of two rooms.
-    fn carve_corridor(&mut self, rng: &mut RandomStream, a: (u16, u16), b: (u16, u16)) {
-        let wide = u16::from(percent(rng, 30));
-        let bend = if percent(rng, 50) { (a.0, b.1) } else { (b.0, a.1) };
-        for (from, to) in [(a, bend), (bend, b)] {
-            let xs = from.0.min(to.0)..=from.0.max(to.0) + wide;
-            let ys = from.1.min(to.1)..=from.1.max(to.1) + wide;
-            self.carve(xs, ys);
-        }
-    }
-
-    /// One round of the cellular automaton.
-    fn smoothed(&self) -> Self {
-        const OPEN_COUNT_MIN: usize = 5;
-        let mut open = vec![false; self.open.len()];
-        for y in 1..self.height.saturating_sub(1) {
-            for x in 1..self.width.saturating_sub(1) {
-                let around = (y - 1..=y + 1).flat_map(|y| (x - 1..=x + 1).map(move |x| (x, y)));
-                let open_count = around.filter(|&(x, y)| self.open[self.index(x, y)]).count();
-                open[self.index(x, y)] = open_count >= OPEN_COUNT_MIN;
-            }
-        }
-        Self { open, ..*self }
-    }
-
-    fn into_grid(self) -> Result<Grid, GridSizeError> {
-        let is_open = |cell: Cell| self.open[self.index(cell.x, cell.y)];
-        Grid::from_fn(self.width.into(), self.height.into(), is_open)
+/// Opens a corridor with one bend, one or two cells wide, between the centres of two rooms.
+fn carve_corridor(canvas: &mut Grid, rng: &mut RandomStream, a: (u16, u16), b: (u16, u16)) {
+    let wide = u16::from(percent(rng, 30));
+    let bend = if percent(rng, 50) { (a.0, b.1) } else { (b.0, a.1) };
+    for (from, to) in [(a, bend), (bend, b)] {
+        let xs = [from.0.min(to.0), from.0.max(to.0) + wide];
+        let ys = [from.1.min(to.1), from.1.max(to.1) + wide];
+        carve(canvas, xs, ys);
     }
 }

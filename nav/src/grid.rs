@@ -193,22 +193,19 @@ impl Grid {
     /// The cells on the border of the square of `radius` around a cell, as far as they lie inside the
     /// grid.
     pub(crate) fn square(&self, middle: Cell, radius: u16) -> impl Iterator<Item = Cell> + use<> {
+        let reach = radius;
         let [x, y, radius] = [middle.x, middle.y, radius].map(i32::from);
         let [width, height] = [self.width(), self.height()].map(i32::from);
-        let columns = (x - radius).max(0)..(x + radius + 1).min(width);
-        // The rows contain the corners.
-        let rows = (y - radius + 1).max(0)..(y + radius).min(height);
-        let ends = move |place: i32| {
-            [place - radius, place + radius].into_iter().take(if radius == 0 { 1 } else { 2 })
-        };
-        let in_rows = ends(y)
-            .filter(move |y| (0..height).contains(y))
-            .flat_map(move |y| columns.clone().map(move |x| (x, y)));
-        let in_columns = ends(x)
-            .filter(move |x| (0..width).contains(x))
-            .flat_map(move |x| rows.clone().map(move |y| (x, y)));
-        let cell = |(x, y)| Some(Cell::new(u16::try_from(x).ok()?, u16::try_from(y).ok()?));
-        in_rows.chain(in_columns).filter_map(cell)
+        let rows = (y - radius).max(0)..(y + radius + 1).min(height);
+        rows.flat_map(move |row| {
+            // The first and the last row are whole; the others have two cells.
+            let (first, step) = match (row - y).abs() == radius {
+                true => ((x - radius).max(0), 1),
+                false => (x - radius, 2 * usize::from(reach)),
+            };
+            let columns = (first..(x + radius + 1).min(width)).step_by(step).filter(|&x| x >= 0);
+            columns.filter_map(move |x| Some(Cell::new(x.try_into().ok()?, row.try_into().ok()?)))
+        })
     }
 
     /// The cells to which one legal step leads, in the order of
@@ -319,6 +316,17 @@ impl Grid {
     /// Whether a link can be crossed: both of its ends are open.
     pub(crate) fn is_link_open(&self, link: &Link) -> bool {
         self.open.get(link.from) && self.open.get(link.to)
+    }
+
+    /// The open links that begin at a cell, or end there (`inward`): their other ends, and their costs.
+    pub(crate) fn open_links(
+        &self,
+        cell: Cell,
+        inward: bool,
+    ) -> impl Iterator<Item = (Cell, u64)> + '_ {
+        let links = if inward { self.links.to(cell) } else { self.links.from(cell) };
+        let open = links.iter().filter(|link| self.is_link_open(link));
+        open.map(move |link| (if inward { link.from } else { link.to }, link.units()))
     }
 
     /// Starts a new history that depends on `numbers`, and forgets the changes before.

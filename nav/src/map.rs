@@ -49,10 +49,11 @@ impl Grid {
         let mut lines = lines(bytes);
         let header = Header::parse(file, &mut lines)?;
         header.check_rows(file, lines.clone())?;
-        let rows: Vec<&[u8]> = lines.take(header.height).map(|(_, row)| row).collect();
+        let rows: Vec<&[u8]> = lines.take(header.height.into()).map(|(_, row)| row).collect();
         let is_open = |cell: Cell| is_passable(rows[usize::from(cell.y)][usize::from(cell.x)]);
-        Self::from_fn(header.columns, header.rows, |cell| is_open(cell) == Some(true))
-            .map_err(|_| LoadError::at(file, header.map_line, header.size_reason()))
+        let (width, height) = (header.width.into(), header.height.into());
+        Self::from_fn(width, height, |cell| is_open(cell) == Some(true))
+            .map_err(|_| LoadError::at(file, header.map_line, LoadReason::Size { width, height }))
     }
 
     /// Writes this grid as a map file, with `.` for open and `@` for solid cells.
@@ -80,10 +81,8 @@ impl Grid {
 
 /// The header: the lines up to and including `map`.
 struct Header {
-    columns: u32,
-    rows: u32,
-    width: usize,
-    height: usize,
+    width: u16,
+    height: u16,
     map_line: usize,
 }
 
@@ -117,11 +116,7 @@ impl Header {
         let columns = columns.ok_or(LoadReason::MissingField("width"))?;
         let size = LoadReason::Size { width: columns, height: rows };
         let (width, height) = check_size(columns, rows).map_err(|_| size)?;
-        Ok(Self { columns, rows, width: width.into(), height: height.into(), map_line })
-    }
-
-    fn size_reason(&self) -> LoadReason {
-        LoadReason::Size { width: self.columns, height: self.rows }
+        Ok(Self { width, height, map_line })
     }
 
     /// Checks everything after the header.
@@ -131,13 +126,14 @@ impl Header {
         mut lines: impl Iterator<Item = (usize, &'a [u8])>,
     ) -> Result<(), LoadError> {
         let mut last_line = self.map_line;
-        for row in 0..self.height {
+        let (width, height) = (usize::from(self.width), usize::from(self.height));
+        for row in 0..height {
             let Some((number, line)) = lines.next() else {
-                let reason = LoadReason::MissingRows { expected: self.height, found: row };
+                let reason = LoadReason::MissingRows { expected: height, found: row };
                 return Err(LoadError::at(file, last_line, reason));
             };
             last_line = number;
-            check_row(line, self.width).map_err(|reason| LoadError::at(file, number, reason))?;
+            check_row(line, width).map_err(|reason| LoadError::at(file, number, reason))?;
         }
         match lines.find(|(_, line)| !line.trim_ascii().is_empty()) {
             Some((number, _)) => Err(LoadError::at(file, number, LoadReason::ExtraLine)),

@@ -22,9 +22,9 @@ use crate::direction::MoveRule;
 use crate::grid::change::GridVersion;
 use crate::line::Point;
 use crate::path::a_star::{AStar, Query};
-use crate::path::any_angle::{AnyAngle, AnyAngleOutcome, AnyAngleSearch};
+use crate::path::any_angle::{AnyAngle, AnyAngleSearch};
 use crate::path::frontier::Frontier;
-use crate::path::jump::{JumpOutcome, JumpSearch};
+use crate::path::jump::JumpSearch;
 use crate::path::nearest::Nearest;
 use crate::path::outcome::{Path, PathOutcome, Unreachable};
 use crate::path::query::{Algorithm, PathQuery};
@@ -85,10 +85,8 @@ struct Interrupted {
 enum Stage {
     /// Looks for the cell nearest to the goal, which cannot be reached for this reason.
     Looking(Nearest, Unreachable),
-    /// Has its target, and has not begun to search for a path.
-    Ready(Target),
-    /// Searches for a path to the target.
-    Begun(Target, Method),
+    /// Searches for a path to a target, or is about to begin.
+    Searching { target: Target, is_begun: bool },
 }
 
 /// The cell to which a search finds a path.
@@ -97,15 +95,6 @@ struct Target {
     cell: Cell,
     /// The reason why it is not the goal, if it is not.
     reason: Option<Unreachable>,
-}
-
-/// The algorithm whose memory holds the search.
-#[derive(Clone, Copy, Debug)]
-enum Method {
-    /// Contains the estimate of the start.
-    Jumping(u64),
-    Stepping,
-    AtAnyAngle,
 }
 
 impl PathScratch {
@@ -144,7 +133,10 @@ impl PathScratch {
     pub fn solve(&mut self, terrain: &Terrain, query: &PathQuery, path: &mut Path) -> PathOutcome {
         self.reset(path);
         let stage = match check_ends(terrain, query.start, query.goal) {
-            Ok(()) => Stage::Ready(Target { cell: query.goal, reason: None }),
+            Ok(()) => {
+                let target = Target { cell: query.goal, reason: None };
+                Stage::Searching { target, is_begun: false }
+            }
             Err(reason) => {
                 // Solid starts have no region, and no path.
                 let region = terrain.region(query.start).filter(|_| query.or_nearest);
@@ -163,9 +155,8 @@ impl PathScratch {
         stage: Stage,
         path: &mut Path,
     ) -> PathOutcome {
-        let (target, method) = match stage {
-            Stage::Ready(target) => (target, None),
-            Stage::Begun(target, method) => (target, Some(method)),
+        let (target, is_begun) = match stage {
+            Stage::Searching { target, is_begun } => (target, is_begun),
             Stage::Looking(mut nearest, reason) => {
                 let count_max = query.expansion_count_max.saturating_mul(CELLS_PER_EXPANSION);
                 let (cell, looked_at_count) = nearest.run(terrain, count_max);
@@ -173,15 +164,20 @@ impl PathScratch {
                 let Some(cell) = cell else {
                     return self.interrupt(terrain, query, Stage::Looking(nearest, reason));
                 };
-                (Target { cell, reason: Some(reason) }, None)
+                (Target { cell, reason: Some(reason) }, false)
             }
         };
         let left = query.expansion_count_max - self.charge();
         if left == 0 {
-            let stage = method.map_or(Stage::Ready(target), |method| Stage::Begun(target, method));
-            return self.interrupt(terrain, query, stage);
+            return self.interrupt(terrain, query, Stage::Searching { target, is_begun });
         }
-        self.run(terrain, &query.within(left), target, method, path)
+        let Some(cost) = self.run(terrain, &query.within(left), target.cell, is_begun, path) else {
+            return self.interrupt(terrain, query, Stage::Searching { target, is_begun: true });
+        };
+        match target.reason {
+            None => PathOutcome::Found { cost },
+            Some(reason) => PathOutcome::Partial { cost, reason },
+        }
     }
 
     /// Resumes the search that last ran out of budget, for up to `expansion_count_max` more expansions.
@@ -252,104 +248,58 @@ impl PathScratch {
         self.interrupted = None;
     }
 
-    /// Searches for a path that exists, from the start or resumed.
+    /// Searches for a path that exists, from the start or resumed. Returns its cost, or `None` once the
+    /// budget is spent.
     fn run(
         &mut self,
         terrain: &Terrain,
         query: &PathQuery,
-        target: Target,
-        resumed: Option<Method>,
-        path: &mut Path,
-    ) -> PathOutcome {
-        let may_jump = terrain.may_jump() && query.algorithm != Algorithm::AStar;
-        let is_uniform = may_jump && terrain.lanes().mixed_count() == 0;
-        if query.algorithm == Algorithm::AnyAngle
-            && is_uniform
-            && terrain.rule() == MoveRule::BothFree
-        {
-            return self.run_at_any_angle(terrain, query, target, resumed.is_some(), path);
-        }
-        if may_jump {
-            let (start, first_estimate) = match resumed {
-                Some(Method::Jumping(first_estimate)) => (None, first_estimate),
-                _ => (Some(query.start), 0),
-            };
-            let frontier = &mut self.frontier;
-            let mut search = JumpSearch::new(terrain, frontier, target.cell, first_estimate);
-            let rule = terrain.rule();
-            let outcome = search.run(rule, start, query.expansion_count_max);
-            self.expansion_count = search.expansion_count;
-            let first_estimate = search.first_estimate;
-            return match outcome {
-                JumpOutcome::Found(number) => {
-                    let mut units = self.frontier.node(number).cost();
-                    if is_uniform {
-                        // All cells of the region have this weight.
-                        units *= terrain.grid().weight_inside(query.start).factor();
-                    }
-                    let cost = Cost::from_units(units);
-                    let corners = trace_back(&self.frontier, rule, number);
-                    path.set_corners_reversed(cost, terrain.version(), corners);
-                    target.outcome(cost)
-                }
-                JumpOutcome::OutOfBudget => {
-                    let stage = Stage::Begun(target, Method::Jumping(first_estimate));
-                    self.interrupt(terrain, query, stage)
-                }
-            };
-        }
-        let a_star = Query::new(terrain, query.start, target.cell);
-        let count_max = query.expansion_count_max;
-        let cost = match resumed {
-            Some(_) => self.a_star.resume(&a_star, count_max),
-            None => self.a_star.run(&a_star, count_max),
-        };
-        self.expansion_count = self.a_star.expansion_count;
-        let Some(cost) = cost else {
-            return self.interrupt(terrain, query, Stage::Begun(target, Method::Stepping));
-        };
-        let [to_start, to_goal] = self.a_star.halves(&a_star);
-        path.set_halves(cost, terrain.version(), to_start, to_goal);
-        target.outcome(cost)
-    }
-
-    /// Searches for an any-angle path, from the start or resumed.
-    fn run_at_any_angle(
-        &mut self,
-        terrain: &Terrain,
-        query: &PathQuery,
-        target: Target,
+        target: Cell,
         is_resumed: bool,
         path: &mut Path,
-    ) -> PathOutcome {
-        let grid = terrain.grid();
+    ) -> Option<Cost> {
+        let (grid, rule, version) = (terrain.grid(), terrain.rule(), terrain.version());
+        let PathQuery { algorithm, expansion_count_max, .. } = *query;
         let start = Some(query.start).filter(|_| !is_resumed);
-        let mut search = AnyAngleSearch::new(grid, &mut self.any_angle, target.cell);
-        let outcome = search.run(start, query.expansion_count_max);
-        self.expansion_count = search.expansion_count;
-        let AnyAngleOutcome::Found(turn, length) = outcome else {
-            return self.interrupt(terrain, query, Stage::Begun(target, Method::AtAnyAngle));
-        };
+        let may_jump = terrain.may_jump() && algorithm != Algorithm::AStar;
+        // All cells of the region have this weight.
+        let is_uniform = may_jump && terrain.lanes().mixed_count() == 0;
         let factor = grid.weight_inside(query.start).factor();
-        let cost = Cost::of_length(length, factor);
-        let goal = Point::centre(target.cell);
-        path.set_points_reversed(cost, terrain, goal, self.any_angle.trace_back(goal, turn));
-        target.outcome(cost)
+        if is_uniform && algorithm == Algorithm::AnyAngle && rule == MoveRule::BothFree {
+            let mut search = AnyAngleSearch::new(grid, &mut self.any_angle, target);
+            let found = search.run(start, expansion_count_max);
+            self.expansion_count = search.expansion_count;
+            let (turn, length) = found?;
+            let (cost, goal) = (Cost::of_length(length, factor), Point::centre(target));
+            path.set_points_reversed(cost, terrain, goal, self.any_angle.trace_back(goal, turn));
+            return Some(cost);
+        }
+        if may_jump {
+            let mut search = JumpSearch::new(terrain, &mut self.frontier, target);
+            let found = search.run(rule, start, expansion_count_max);
+            self.expansion_count = search.expansion_count;
+            let number = found?;
+            let units = self.frontier.node(number).cost();
+            let cost = Cost::from_units(if is_uniform { units * factor } else { units });
+            path.set_corners_reversed(cost, version, trace_back(&self.frontier, rule, number));
+            return Some(cost);
+        }
+        let a_star = Query::new(terrain, query.start, target);
+        if !is_resumed {
+            self.a_star.begin(&a_star);
+        }
+        let found = self.a_star.run(&a_star, expansion_count_max);
+        self.expansion_count = self.a_star.expansion_count;
+        let cost = found?;
+        let [to_start, to_goal] = self.a_star.halves(&a_star);
+        path.set_halves(cost, version, to_start, to_goal);
+        Some(cost)
     }
 
     /// Stores a search that has run out of budget.
     fn interrupt(&mut self, terrain: &Terrain, query: &PathQuery, stage: Stage) -> PathOutcome {
         self.interrupted = Some(Interrupted { query: *query, stage, version: terrain.version() });
         PathOutcome::OutOfBudget
-    }
-}
-
-impl Target {
-    const fn outcome(self, cost: Cost) -> PathOutcome {
-        match self.reason {
-            None => PathOutcome::Found { cost },
-            Some(reason) => PathOutcome::Partial { cost, reason },
-        }
     }
 }
 

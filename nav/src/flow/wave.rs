@@ -64,14 +64,12 @@ impl<'a> Ground<'a> {
 
     /// The cells to which open links lead from a cell, and their units.
     pub(crate) fn links(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
-        let open = self.grid.links().from(cell).iter().filter(move |it| self.grid.is_link_open(it));
-        open.map(|link| (link.to, link.units()))
+        self.grid.open_links(cell, false)
     }
 
     /// The cells from which open links lead to a cell, and their units.
     pub(crate) fn links_to(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
-        let open = self.grid.links().to(cell).iter().filter(move |it| self.grid.is_link_open(it));
-        open.map(|link| (link.from, link.units()))
+        self.grid.open_links(cell, true)
     }
 }
 

@@ -19,20 +19,19 @@ pub(crate) fn refuge(grid: &Grid, position: Vec2) -> Option<Vec2> {
     if grid.open_count() == 0 {
         return None;
     }
-    let inside = |value: f32, side: u16| match value.is_nan() {
-        true => 0.0,
-        false => value.clamp(0.0, side.into()),
-    };
-    let position = Vec2::new(inside(position.x, grid.width()), inside(position.y, grid.height()));
+    let size = Vec2::new(grid.width().into(), grid.height().into());
+    let position =
+        Vec2::select(position.is_nan_mask(), Vec2::ZERO, position).clamp(Vec2::ZERO, size);
     let cell = nearest_open(grid, position)?;
     let reach = Vec2::splat(0.5 - MARGIN);
     Some(position.clamp(cell.centre() - reach, cell.centre() + reach))
 }
 
-/// The open cell whose centre is nearest to `position`, of equals the first in
+/// The open cell whose centre is nearest to `position`, which is on the map; of equals the first in
 /// reading order.
 fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
-    let middle = clamped(grid, position);
+    let Cell { x, y } = Cell::nearest_to(position)?;
+    let middle = Cell::new(x.min(grid.width() - 1), y.min(grid.height() - 1));
     let mut best: Option<(f32, Cell)> = None;
     for radius in 0..grid.width().max(grid.height()) {
         // Every centre on this square and beyond is at least this far away.
@@ -49,11 +48,4 @@ fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
         }
     }
     best.map(|(_, cell)| cell)
-}
-
-/// The cell of the grid under a position, or the nearest one to it.
-#[expect(clippy::cast_possible_truncation, reason = "clamped to the sides of the grid first")]
-fn clamped(grid: &Grid, position: Vec2) -> Cell {
-    let inside = |value: f32, side: u16| value.clamp(0.0, f32::from(side - 1)) as u16;
-    Cell::new(inside(position.x, grid.width()), inside(position.y, grid.height()))
 }

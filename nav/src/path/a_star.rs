@@ -11,6 +11,8 @@
 //! side empties a bucket before the other has its turn, so what the other sees is final. On maps of one
 //! weight, where estimates lead straight to the goal, all turns are those of the first side.
 
+use smallvec::SmallVec;
+
 use crate::cell::Cell;
 use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
 use crate::direction::{Direction, MoveRule, members};
@@ -56,8 +58,8 @@ impl AStar {
         self.sides.iter().map(|side| side.nodes.bytes() + side.open.bytes()).sum()
     }
 
-    /// Finds the cost of the best path, which must exist. Returns `None` if the budget is spent first.
-    pub(crate) fn run(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
+    /// Begins to search for the best path, which must exist.
+    pub(crate) fn begin(&mut self, query: &Query<'_>) {
         let [start, goal] = query.ends;
         let units = if start == goal { 0 } else { u64::MAX };
         (self.best, self.turn) = (Best { units, meeting: Some(start) }, 0);
@@ -67,11 +69,10 @@ impl AStar {
             side.open.begin(estimate, query.rise, query.bucket_bits);
             side.open.push(estimate, end);
         }
-        self.resume(query, expansion_count_max)
     }
 
-    /// Resumes the same query after the last run has spent its budget.
-    pub(crate) fn resume(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
+    /// Runs on until the cost of the best path is known. Returns `None` if the budget is spent first.
+    pub(crate) fn run(&mut self, query: &Query<'_>, expansion_count_max: u64) -> Option<Cost> {
         self.expansion_count = 0;
         if query.is_uniform {
             self.search::<false>(query, expansion_count_max)
@@ -126,7 +127,11 @@ impl AStar {
                         let from = query.grid.index_inside(from);
                         nodes.is_reached(from) && nodes.cost(from) + units == nodes.cost(index)
                     };
-                    return query.links(1 - side, cell).find(is_way).map(|(from, _)| from);
+                    return query
+                        .grid
+                        .open_links(cell, side == 0)
+                        .find(is_way)
+                        .map(|(from, _)| from);
                 }
                 Some(nodes.arrival(index)?.opposite().step_inside(cell))
             })
@@ -203,7 +208,7 @@ impl Turn<'_> {
             let next_cost = cost + LENGTHS[direction as usize] * weight;
             self.reach(next, next_index, next_cost, Some(direction));
         }
-        for (next, units) in query.links(self.side, cell) {
+        for (next, units) in query.grid.open_links(cell, self.side == 1) {
             self.reach(next, query.grid.index_inside(next), cost + units, None);
         }
     }
@@ -323,14 +328,6 @@ impl<'a> Query<'a> {
             is_uniform,
         }
     }
-
-    /// The open links that lead from a cell in the direction of a side, with their ends and costs.
-    fn links(&self, side: usize, cell: Cell) -> impl Iterator<Item = (Cell, u64)> {
-        let links = self.grid.links();
-        let links = if side == 0 { links.from(cell) } else { links.to(cell) };
-        let links = links.iter().filter(|link| self.grid.is_link_open(link));
-        links.map(move |link| (if side == 0 { link.to } else { link.from }, link.units()))
-    }
 }
 
 /// All open links of a grid: their beginnings and ends in the direction of a side, and their costs.
@@ -355,19 +352,17 @@ struct Estimate<'a> {
     scale: u64,
     /// The beginnings of links that may bring the target nearer than the open-ground distance, with lower
     /// bounds of the cost from there.
-    shortcuts: [(Cell, u64); SHORTCUT_COUNT_MAX],
-    shortcut_count: usize,
+    shortcuts: SmallVec<[(Cell, u64); SHORTCUT_COUNT_MAX]>,
 }
 
 impl<'a> Estimate<'a> {
     fn new(terrain: &'a Terrain, scale: u64, side: usize, target: Cell) -> Self {
         let (grid, rule) = (terrain.grid(), terrain.rule());
-        let (shortcuts, shortcut_count) = ([(target, 0); SHORTCUT_COUNT_MAX], 0);
+        let shortcuts = SmallVec::new();
         let landmarks = terrain.landmarks();
         let landmarks = landmarks.map(|it| (it, *it.of(grid.index_inside(target))));
         let counts = [0, 1].map(|it| (it == side || terrain.links().is_empty()).into());
-        let mut estimate =
-            Self { rule, target, landmarks, counts, scale, shortcuts, shortcut_count };
+        let mut estimate = Self { rule, target, landmarks, counts, scale, shortcuts };
         let flight = |from, to| distance_units(rule, from, to) * scale;
         // Other links save nothing over the open-ground distance.
         let shortcuts = || links(grid, side).filter(|&(from, to, units)| units < flight(from, to));
@@ -377,18 +372,13 @@ impl<'a> Estimate<'a> {
         }
         // As in Dijkstra's algorithm: each round finds the next nearest one to the target.
         while let Some((rest, from)) = shortcuts()
-            .filter(|&(from, ..)| estimate.known().iter().all(|&(known, _)| known != from))
+            .filter(|&(from, ..)| estimate.shortcuts.iter().all(|&(known, _)| known != from))
             .map(|(from, to, units)| (units + estimate.by_flight(to), from))
             .min()
         {
-            estimate.shortcuts[estimate.shortcut_count] = (from, rest);
-            estimate.shortcut_count += 1;
+            estimate.shortcuts.push((from, rest));
         }
         estimate
-    }
-
-    fn known(&self) -> &[(Cell, u64)] {
-        &self.shortcuts[..self.shortcut_count]
     }
 
     /// A lower bound of the units between a cell, with its index, and the target.
@@ -410,7 +400,7 @@ impl<'a> Estimate<'a> {
     #[inline]
     fn by_flight(&self, cell: Cell) -> u64 {
         let flight = |to| distance_units(self.rule, cell, to) * self.scale;
-        let by_links = self.known().iter();
+        let by_links = self.shortcuts.iter();
         by_links.fold(flight(self.target), |least, &(from, rest)| least.min(flight(from) + rest))
     }
 }

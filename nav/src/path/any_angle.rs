@@ -84,14 +84,6 @@ struct End {
     is_excluded: bool,
 }
 
-/// The result of a run.
-pub(crate) enum AnyAngleOutcome {
-    /// The last turn before the goal, and the length of the path in cells.
-    Found(u32, f64),
-    /// The budget is spent.
-    OutOfBudget,
-}
-
 /// A search in progress.
 pub(crate) struct AnyAngleSearch<'a> {
     grid: &'a Grid,
@@ -134,20 +126,25 @@ impl<'a> AnyAngleSearch<'a> {
         Self { grid, state, goal: Point::centre(goal), expansion_count: 0 }
     }
 
-    /// Runs until the goal is reached, which must be possible. It begins at a start, or, without one,
-    /// resumes a run to the same goal that has spent its budget.
-    pub(crate) fn run(&mut self, start: Option<Cell>, expansion_count_max: u64) -> AnyAngleOutcome {
+    /// Runs until the goal is reached, which must be possible. Returns the last turn before it and the
+    /// length of the path in cells, or `None` once the budget is spent. It begins at a start, or, without
+    /// one, resumes a run to the same goal that has spent its budget.
+    pub(crate) fn run(
+        &mut self,
+        start: Option<Cell>,
+        expansion_count_max: u64,
+    ) -> Option<(u32, f64)> {
         start.into_iter().for_each(|start| self.begin(start));
         loop {
             let next = self.state.open.peek().expect("start and goal are of one region");
             let Reverse((estimate, _, place)) = *next;
             let Sight { turn, window } = self.state.sights[place as usize];
             let Some(window) = window else {
-                return AnyAngleOutcome::Found(turn, f64::from_bits(estimate) / f64::from(PARTS));
+                return Some((turn, f64::from_bits(estimate) / f64::from(PARTS)));
             };
             let is_beaten = self.state.turns[turn as usize].is_beaten;
             if !is_beaten && self.expansion_count == expansion_count_max {
-                return AnyAngleOutcome::OutOfBudget;
+                return None;
             }
             self.state.open.pop();
             if !is_beaten {

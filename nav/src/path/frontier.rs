@@ -122,14 +122,17 @@ pub(crate) struct Frontier {
     /// A min-heap of estimates in the upper 40 bits, and in the lower ones numbers
     /// of nodes, inverted: of equals, the one that was reached last comes first.
     heap: Vec<u64>,
+    /// The estimate of the start.
+    pub(crate) first_estimate: u64,
     /// An entry less than all of the heap, kept out of it. If the way to the goal is open, the node that
     /// was reached last is expanded next, and never sifted.
     first: Option<u64>,
 }
 
 impl Frontier {
-    /// Clears the frontier.
-    pub(crate) fn begin(&mut self) {
+    /// Clears the frontier, for a start with this estimate.
+    pub(crate) fn begin(&mut self, first_estimate: u64) {
+        self.first_estimate = first_estimate;
         self.nodes.clear();
         self.heap.clear();
         self.first = None;

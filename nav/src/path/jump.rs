@@ -24,15 +24,6 @@ use crate::path::frontier::{Frontier, JumpNode, Place};
 use crate::path::prune;
 use crate::terrain::Terrain;
 
-/// The result of a run.
-#[derive(Clone, Copy, Debug)]
-pub(crate) enum JumpOutcome {
-    /// The goal has this node.
-    Found(u32),
-    /// The budget is spent.
-    OutOfBudget,
-}
-
 /// A search in progress.
 pub(crate) struct JumpSearch<'a> {
     pub(crate) lanes: &'a LanePair,
@@ -40,8 +31,6 @@ pub(crate) struct JumpSearch<'a> {
     pub(crate) frontier: &'a mut Frontier,
     /// The number of nodes that this run expanded.
     pub(crate) expansion_count: u64,
-    /// The estimate of the start, which an interrupted search has to remember beside its frontier.
-    pub(crate) first_estimate: u64,
     goal: Place,
 }
 
@@ -67,21 +56,17 @@ const ALWAYS: u8 = MoveRule::Always as u8;
 
 impl<'a> JumpSearch<'a> {
     /// Creates a search on a terrain, with the progress of `frontier`.
-    pub(crate) fn new(
-        terrain: &'a Terrain,
-        frontier: &'a mut Frontier,
-        goal: Cell,
-        first_estimate: u64,
-    ) -> Self {
+    pub(crate) fn new(terrain: &'a Terrain, frontier: &'a mut Frontier, goal: Cell) -> Self {
         let (grid, goal) = (terrain.grid(), Place::of(goal));
         let min = grid.weight_range().map_or(1, |(min, _)| min.factor());
         let weights = Weights { grid, min };
-        Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, first_estimate, goal }
+        Self { lanes: terrain.lanes(), weights, frontier, expansion_count: 0, goal }
     }
 
-    /// Runs until the goal is reached, which must be possible. It begins at a start, or, without one,
-    /// resumes a run to the same goal that has spent its budget.
-    pub(crate) fn run(&mut self, rule: MoveRule, start: Option<Cell>, max: u64) -> JumpOutcome {
+    /// Runs until the goal is reached, which must be possible, and returns its node, or `None` once the
+    /// budget is spent. It begins at a start, or, without one, resumes a run to the same goal that has
+    /// spent its budget.
+    pub(crate) fn run(&mut self, rule: MoveRule, start: Option<Cell>, max: u64) -> Option<u32> {
         let start = start.map(Place::of);
         if self.lanes.mixed_count() == 0 {
             self.dispatch::<false>(rule, start, max)
@@ -95,7 +80,7 @@ impl<'a> JumpSearch<'a> {
         rule: MoveRule,
         start: Option<Place>,
         max: u64,
-    ) -> JumpOutcome {
+    ) -> Option<u32> {
         match rule {
             MoveRule::Orthogonal => self.search::<ORTHOGONAL, WEIGHTED>(rule, start, max),
             MoveRule::BothFree => self.search::<BOTH_FREE, WEIGHTED>(rule, start, max),
@@ -110,16 +95,15 @@ impl<'a> JumpSearch<'a> {
         rule: MoveRule,
         start: Option<Place>,
         expansion_count_max: u64,
-    ) -> JumpOutcome {
+    ) -> Option<u32> {
         if let Some(start) = start {
-            self.frontier.begin();
-            self.first_estimate = self.rest::<RULE, WEIGHTED>(start);
+            let estimate = self.rest::<RULE, WEIGHTED>(start);
+            self.frontier.begin(estimate);
             self.reach::<RULE, WEIGHTED>(start, 0, 0, None);
             if RULE == BOTH_FREE && !WEIGHTED && self.sees_goal(start) {
                 // Most of the short paths of a game end here.
                 self.expansion_count = 1;
-                let cost = self.first_estimate;
-                return JumpOutcome::Found(self.frontier.finish(self.goal, cost, 0));
+                return Some(self.frontier.finish(self.goal, estimate, 0));
             }
         }
         let table = prune::table(rule);
@@ -127,11 +111,11 @@ impl<'a> JumpSearch<'a> {
             let node = *self.frontier.node(number);
             let place = node.place();
             if place == self.goal {
-                return JumpOutcome::Found(number);
+                return Some(number);
             }
             if self.expansion_count == expansion_count_max {
                 self.frontier.put_back(number, self.rest::<RULE, WEIGHTED>(place));
-                return JumpOutcome::OutOfBudget;
+                return None;
             }
             self.expansion_count += 1;
             let ring = usize::from(self.weights.grid.ring(place.cell()));
@@ -307,7 +291,7 @@ impl<'a> JumpSearch<'a> {
     /// of it, by some part of what it has.
     fn likely<const RULE: u8, const WEIGHTED: bool>(&self, place: Place, cost: u64) -> u64 {
         let estimate = cost + self.rest::<RULE, WEIGHTED>(place);
-        estimate + (estimate - self.first_estimate) / 8
+        estimate + (estimate - self.frontier.first_estimate) / 8
     }
 
     /// Whether the goal can be reached by going diagonally and then straight.

@@ -8,7 +8,7 @@ use std::fmt;
 
 use crate::bytes::{Saved, ensure};
 use crate::cell::Cell;
-use crate::check::{PathFault, path_cost};
+use crate::check::{PathFault, rest_cost};
 use crate::cost::Cost;
 use crate::grid::Grid;
 use crate::grid::change::{ChangeKind, GridVersion};
@@ -215,12 +215,11 @@ impl Path {
     /// Returns [`PathFault`] for the first step, counted from the start of the path, that has become
     /// illegal. Returns [`PathFault::Empty`] if there are no cells from `from` on.
     pub fn revalidate(&mut self, terrain: &Terrain, from: usize) -> Result<(), PathFault> {
-        let rest = self.cells.get(from..).unwrap_or_default();
-        if rest.is_empty() {
+        if from >= self.cells.len() {
             return Err(PathFault::Empty);
         }
         if self.may_be_broken(terrain) {
-            path_cost(terrain.grid(), terrain.rule(), rest).map_err(|fault| fault.later(from))?;
+            rest_cost(terrain.grid(), terrain.rule(), &self.cells, from)?;
             self.check_lines(terrain.grid(), from)?;
         }
         // Cells behind the follower may be solid by now, but no caller asks for them: followers only go

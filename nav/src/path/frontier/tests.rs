@@ -13,7 +13,7 @@ fn nodes_come_by_their_estimate_and_of_equals_the_last_one_first() {
     let mut frontier = Frontier::default();
     // More nodes than the slots at first, then fewer again.
     for step_count in [9000, 300, 3000] {
-        frontier.begin();
+        frontier.begin(0);
         let mut waiting = BTreeSet::new();
         for number in 0..step_count {
             let estimate = 1000 + below(40);
