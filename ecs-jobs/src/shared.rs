@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::job_queue::JobQueue;
 use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
-use crate::sleep::{Sleepers, Tag, Takes};
+use crate::sleep::{Sleepers, Tag};
 use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
@@ -252,8 +252,7 @@ impl Shared {
     /// it wakes other threads that help in `group`. Otherwise a worker that starts its work wakes those.
     fn wake_for(&self, mut wanted: usize, group: Option<&TaskGroup>) {
         if self.sleepers.idle_count() > 0 && is_kept("announce_workers") {
-            let woken =
-                self.sleepers.wake(self.left_to_wake(wanted), |tag| tag.takes == Takes::Anything);
+            let woken = self.sleepers.wake(self.left_to_wake(wanted), |tag| tag.is_worker);
             if self.sleepers.idle_count() > 0 {
                 return;
             }
@@ -327,8 +326,8 @@ impl Shared {
     /// it wakes other threads that take jobs, which may be listed but awake, checking a condition.
     fn wake_takers(&self, count: usize) {
         let count = self.left_to_wake(count);
-        let woken = self.sleepers.wake(count, |tag| tag.takes == Takes::Anything);
-        self.sleepers.wake(count - woken, |tag| tag.takes == Takes::Jobs);
+        let woken = self.sleepers.wake(count, |tag| tag.is_worker);
+        self.sleepers.wake(count - woken, |tag| tag.is_conditional);
     }
 
     /// The number of the `wanted` threads still to be woken, for a caller that has made work visible and
@@ -360,7 +359,7 @@ impl Shared {
     /// Tells the workers to end.
     pub(crate) fn close(&self) {
         self.closing.store(true, needed("close", Ordering::Release));
-        self.sleepers.tell(usize::MAX, |tag| tag.takes == Takes::Anything);
+        self.sleepers.tell(usize::MAX, |tag| tag.is_worker);
     }
 
     pub(crate) fn is_closing(&self) -> bool {
@@ -479,7 +478,7 @@ mod tests {
     use crate::sleep::Listed;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
+        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

@@ -19,29 +19,19 @@ use crate::sync::{
 };
 use crossbeam_utils::CachePadded;
 
-/// The work that a sleeper takes, besides what it waits for.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) enum Takes {
-    /// None.
-    #[default]
-    Nothing,
-    /// Any job with a handle.
-    Jobs,
-    /// Any work: an idle worker.
-    Anything,
-}
-
 /// The events that wake a sleeper.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Tag {
-    pub(crate) takes: Takes,
+    /// Whether it takes any work: an idle worker.
+    pub(crate) is_worker: bool,
     /// The address of the task group that it waits for, or zero. The end of the group wakes it, and so
     /// does work in the group or below.
     pub(crate) group: usize,
     /// The bits of the job that it waits for, or zero. The end of the job wakes it, and so does any job
     /// that becomes ready after another.
     pub(crate) job: u64,
-    /// Whether it has a condition of its own, which the end of any job may make true.
+    /// Whether it has a condition of its own, which the end of any job may make true. It takes jobs with
+    /// handles meanwhile.
     pub(crate) is_conditional: bool,
     /// Its number among the threads that jobs are pinned to, if such jobs wake it.
     pub(crate) pinned: Option<u32>,
@@ -90,7 +80,7 @@ impl Sleepers {
             sleepers.iter().filter(|sleeper| is_meant(&sleeper.tag)).count()
         };
         self.conditional_count.store(count_of(|tag| tag.is_conditional), Ordering::Relaxed);
-        let idle_count = count_of(|tag| tag.takes == Takes::Anything);
+        let idle_count = count_of(|tag| tag.is_worker);
         self.idle_count.store(idle_count, Ordering::Relaxed);
     }
 
@@ -204,7 +194,7 @@ mod tests {
     use super::*;
 
     const WORKER: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
+        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
 
     #[test]
     fn a_sleeper_that_left_is_not_woken() {
@@ -218,7 +208,7 @@ mod tests {
     fn a_sleeper_woken_before_it_leaves_is_told_so_and_does_not_sleep() {
         let sleepers = Sleepers::new(1);
         let listed = sleepers.list(WORKER);
-        assert_eq!(sleepers.wake(3, |tag| tag.takes == Takes::Anything), 1);
+        assert_eq!(sleepers.wake(3, |tag| tag.is_worker), 1);
         listed.sleep(None);
         assert!(!listed.leave());
     }
@@ -229,7 +219,7 @@ mod tests {
         let owner = sleepers.list(Tag { group: 7, ..Tag::default() });
         let first = sleepers.list(WORKER);
         let last = sleepers.list(WORKER);
-        assert_eq!(sleepers.wake(1, |tag| tag.takes == Takes::Anything), 1);
+        assert_eq!(sleepers.wake(1, |tag| tag.is_worker), 1);
         assert!(!last.leave());
         assert!(first.leave() && owner.leave());
     }

@@ -4,7 +4,7 @@
 use crate::context::WorkerContext;
 use crate::panic_slot::never_unwinding;
 use crate::shared::Shared;
-use crate::sleep::{Tag, Takes};
+use crate::sleep::Tag;
 use crate::sync::{Deadline, is_kept, spin_until};
 use crate::task_group::{HelpScope, TaskGroup, TaskSource};
 
@@ -51,7 +51,8 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
             continue;
         }
         context.open_all(shared);
-        let listed = shared.sleepers.list(goal.tag());
+        let tag = goal.tag();
+        let listed = shared.sleepers.list(tag);
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
@@ -59,7 +60,8 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if !goal.has_news() {
             listed.sleep(goal.deadline());
         }
-        context.is_woken.set(!listed.leave() && goal.tag().takes != Takes::Nothing);
+        let takes_any = tag.is_worker || tag.is_conditional;
+        context.is_woken.set(!listed.leave() && takes_any);
     }
     context.tell_conditional(shared);
     context.pass_on_wake_up(shared);

@@ -6,7 +6,7 @@ use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
 use crate::run_job::{IN_A_ROW_MAX, has_pinned, run_chain, run_pinned, take_any};
 use crate::shared::{LocalQueues, Shared};
-use crate::sleep::{Tag, Takes};
+use crate::sleep::Tag;
 use crate::slots::JobId;
 use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
@@ -133,7 +133,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 
     fn tag(&self) -> Tag {
         Tag {
-            takes: if self.is_worker { Takes::Anything } else { Takes::Jobs },
+            is_worker: self.is_worker,
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
             is_conditional: self.is_conditional,
@@ -194,7 +194,7 @@ mod tests {
     use std::process::Command;
 
     const IDLE: Tag =
-        Tag { takes: Takes::Anything, group: 0, job: 0, is_conditional: false, pinned: None };
+        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
@@ -202,7 +202,7 @@ mod tests {
         scope(&shared, |scope| {
             scope.spawn(|_| assert!(!shared.sleepers.has_any(), "the other one is woken first"));
             add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
-            let other = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
+            let other = shared.sleepers.list(Tag { is_worker: true, ..Tag::default() });
             let place = places.remove(0);
             std::thread::scope(|threads| {
                 let work = || {

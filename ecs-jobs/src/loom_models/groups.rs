@@ -10,7 +10,7 @@ use crate::join::join;
 use crate::queue::Queue;
 use crate::run_job::add_job;
 use crate::shared::Shared;
-use crate::sleep::{Tag, Takes};
+use crate::sleep::Tag;
 use crate::slots::{JobId, JobKind};
 use crate::task_group::{TaskGroup, TaskSource};
 use crate::wait::wait_until_done;
@@ -176,7 +176,7 @@ fn work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks() {
 
 /// The tag of a listed idle worker.
 pub(super) fn idle() -> Tag {
-    Tag { takes: Takes::Anything, ..Tag::default() }
+    Tag { is_worker: true, ..Tag::default() }
 }
 
 #[test]

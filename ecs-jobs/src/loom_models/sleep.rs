@@ -4,7 +4,7 @@ use super::explore;
 use crate::context::WorkerContext;
 use crate::run_job::{add_job, queue_poll, take_any};
 use crate::shared::Shared;
-use crate::sleep::{Tag, Takes};
+use crate::sleep::Tag;
 use crate::slots::{JobId, JobKind};
 use crate::stored_job::StoredJob;
 use crate::wait::{Goal, wait};
@@ -74,7 +74,7 @@ impl Goal for Taker<'_> {
     }
 
     fn tag(&self) -> Tag {
-        Tag { takes: Takes::Anything, is_conditional: self.sees_flag, ..Tag::default() }
+        Tag { is_worker: true, is_conditional: self.sees_flag, ..Tag::default() }
     }
 }
 
@@ -182,7 +182,7 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
         let (shared, mut places) = Shared::new(2);
         let (shared, place) = (Arc::new(shared), places.remove(0));
         // The other worker.
-        let sleeper = shared.sleepers.list(Tag { takes: Takes::Anything, ..Tag::default() });
+        let sleeper = shared.sleepers.list(Tag { is_worker: true, ..Tag::default() });
         shared.begin_worker();
         let worker = thread::spawn({
             let shared = Arc::clone(&shared);
