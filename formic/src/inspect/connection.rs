@@ -1,7 +1,7 @@
 //! The connection of one client: HTTP requests in sequence, or a WebSocket.
 
 use std::io::{self, Read, Write};
-use std::net::TcpStream;
+use std::net::{IpAddr, TcpStream};
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::RecvTimeoutError;
 use std::time::{Duration, Instant};
@@ -20,7 +20,7 @@ use super::{Answer, Known};
 const PAGE: &str = include_str!("page.html");
 /// How often a waiting connection checks whether the server has ended.
 const POLL: Duration = Duration::from_millis(200);
-/// How long a client may take to read what it was sent.
+/// How long a client may read nothing of what it was sent.
 const WRITE_SECONDS_MAX: Duration = Duration::from_secs(10);
 /// The maximum size of a message from the page, in bytes.
 const MESSAGE_BYTES_MAX: usize = 1 << 10;
@@ -63,7 +63,7 @@ fn serve_requests(
             return match accept_key(&request) {
                 Ok(key) if inbox.is_empty() => serve_socket(stream, &key, link, seat, is_over),
                 Ok(_) => send(stream, &Answer::error(400, "wait for the handshake"), true, true),
-                Err(answer) => send(stream, &answer, true, true),
+                Err(answer) => send(stream, &answer, has_body, true),
             };
         } else {
             let answer = answer(&request, link);
@@ -87,7 +87,8 @@ fn admit(request: &HttpRequest) -> Result<(), Answer> {
     }
     // Images and scripts of a page from elsewhere send no `Origin` header, but they send this one.
     let site = request.header("sec-fetch-site").unwrap_or("none");
-    if request.path.starts_with("/api/") && !matches!(site, "none" | "same-origin") {
+    // A link to the page may be followed from anywhere.
+    if !is_page(request) && !matches!(site, "none" | "same-origin") {
         return Err(Answer::error(403, "pages from elsewhere have no business here"));
     }
     match request.header("origin") {
@@ -103,12 +104,16 @@ fn is_this_machine(host: &str) -> bool {
         Some((name, port)) if port.bytes().all(|byte| byte.is_ascii_digit()) => name,
         _ => host,
     };
-    matches!(name, "localhost" | "127.0.0.1" | "[::1]")
+    let address = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
+    name == "localhost" || address.parse().is_ok_and(|it: IpAddr| it.is_loopback())
+}
+
+fn is_page(request: &HttpRequest) -> bool {
+    matches!(&*request.path, "/" | "/index.html")
 }
 
 fn answer(request: &HttpRequest, link: &Link) -> Answer {
-    let is_page = matches!(&*request.path, "/" | "/index.html");
-    match (&*request.method, is_page) {
+    match (&*request.method, is_page(request)) {
         ("POST", true) => Answer::error(405, "the page takes GET"),
         (_, true) => Answer {
             status: 200,

@@ -4,7 +4,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 
 use formic_ai::action::OwnedAction;
 use formic_ai::explain::DecisionLog;
-use formic_ecs::{Access, Buffer, ChildOf, ComponentId, Entity, EntityPlace, World};
+use formic_ecs::{Access, Buffer, ChildOf, ComponentId, ComponentInfo, Entity, EntityPlace, World};
 use serde::Deserialize;
 use serde::de::DeserializeOwned;
 use serde_json::{Map, Value, json};
@@ -241,7 +241,7 @@ fn edited(world: &mut World, entity: Entity, edit: &Edit) -> Result<(), String> 
             world.by_id_mut().set_enabled(entity, id, *enabled).map(drop)
         }
         Edit::Add { component } => {
-            let id = id(world, component)?;
+            let id = addable_of(world, entity, component)?;
             world.by_id_mut().insert_default(entity, id)
         }
         Edit::Remove { component } => {
@@ -261,11 +261,29 @@ pub(super) fn component_of(
     name: &str,
 ) -> Result<ComponentId, String> {
     let own = components(world, entity);
-    let is_it = |path: &str| path == name || short_name(path) == name;
-    let infos = world.components().iter().filter(|it| is_it(it.name()));
-    let ids: Vec<ComponentId> = infos.map(|it| it.id()).collect();
-    let id = ids.iter().find(|id| own.contains(id)).or_else(|| ids.first()).copied();
+    let ids = called(world, name).map(ComponentInfo::id);
+    // The smallest key is the first one of equal keys.
+    let id = ids.min_by_key(|id| !own.contains(id));
     id.ok_or_else(|| format!("no component of this world is called {name}"))
+}
+
+/// Returns the component with a name that an entity lacks. If several modules have one with that name,
+/// prefers one with a default value.
+fn addable_of(world: &World, entity: Entity, name: &str) -> Result<ComponentId, String> {
+    let own = components(world, entity);
+    let lacked = called(world, name).filter(|it| !own.contains(&it.id()));
+    let info = lacked.min_by_key(|it| !it.has_default());
+    // The entity has every component of that name, or there is none.
+    info.map_or_else(
+        || component_of(world, entity, name).and_then(|_| Err(format!("it has {name} already"))),
+        |info| Ok(info.id()),
+    )
+}
+
+/// Returns the components with a name, which is a path or the end of one.
+fn called<'w>(world: &'w World, name: &str) -> impl Iterator<Item = &'w ComponentInfo> {
+    let is_it = move |path: &str| path == name || short_name(path) == name;
+    world.components().iter().filter(move |it| is_it(it.name()))
 }
 
 /// Returns the living entity that a text names.

@@ -8,7 +8,7 @@
 //! ```
 //!
 //! A client that reads slowly delays only itself. A silent client is disconnected to make room for a new
-//! one.
+//! one. While many disconnected clients wait for the world, new ones wait to be accepted.
 
 use std::io;
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream, ToSocketAddrs};
@@ -31,6 +31,9 @@ pub(super) const ANSWER_WAIT: Duration = Duration::from_secs(120);
 const ASK_AGAIN: Duration = Duration::from_millis(10);
 /// The maximum number of clients at a time: a browser opens about six connections per page.
 const CLIENTS_MAX: usize = 64;
+/// The maximum number of threads for clients, including those whose client was disconnected while they
+/// wait for the world. Each may hold a request of a megabyte.
+const THREADS_MAX: usize = 2 * CLIENTS_MAX;
 
 /// A message from a connection to the world's owner.
 #[derive(Debug)]
@@ -142,12 +145,19 @@ impl Drop for Server {
 fn let_in(listener: &TcpListener, link: &Link, is_over: &Arc<AtomicBool>) {
     let clients = Arc::new(Clients::default());
     for (stream, number) in listener.incoming().zip(0..) {
+        // Every thread has a seat, which refers to the clients. Threads end once the world has answered.
+        while Arc::strong_count(&clients) > THREADS_MAX && !is_over.load(Ordering::Relaxed) {
+            thread::sleep(ASK_AGAIN);
+        }
         if is_over.load(Ordering::Relaxed) {
             return;
         }
         // The client disconnected before it was accepted, or there are no more file descriptors. The next
-        // one may succeed.
-        let Ok(stream) = stream else { continue };
+        // one may succeed, but without a file descriptor not at once.
+        let Ok(stream) = stream else {
+            thread::sleep(ASK_AGAIN);
+            continue;
+        };
         let Ok(copy) = stream.try_clone() else { continue };
         clients.enter(number, copy);
         let seat = Seat { number, clients: Arc::clone(&clients) };
@@ -209,5 +219,36 @@ impl Seat {
 impl Drop for Seat {
     fn drop(&mut self) {
         self.clients.list().retain(|client| client.number != self.number);
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use std::io::Write;
+    use std::sync::mpsc::channel;
+
+    use super::*;
+
+    #[test]
+    fn while_the_world_does_not_answer_only_so_many_requests_are_held() {
+        let (sender, wishes) = channel();
+        let server = Server::bind("127.0.0.1:0", Link::new(sender)).expect("some port is free");
+        let ask = |_| {
+            let mut stream = TcpStream::connect(server.address).expect("it listens");
+            let request =
+                b"GET /api/state HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n";
+            stream.write_all(request).expect("it is sent");
+            stream
+        };
+        let _clients: Vec<TcpStream> = (0..200).map(ask).collect();
+        let mut held = Vec::new();
+        while let Ok(wish) = wishes.recv_timeout(Duration::from_secs(1)) {
+            held.push(wish);
+        }
+        // A client may be disconnected before its thread has read the request.
+        assert!((1..=THREADS_MAX).contains(&held.len()), "{}", held.len());
+        // Once they are answered, the others have their turn.
+        held.clear();
+        assert!(wishes.recv_timeout(Duration::from_secs(20)).is_ok());
     }
 }

@@ -9,6 +9,17 @@ fn an_address_of_other_machines_is_refused() {
 }
 
 #[test]
+fn every_address_of_this_machine_that_is_bound_serves_the_page() {
+    for address in ["127.0.0.1:0", "127.0.0.2:0", "[::1]:0"] {
+        // Some machines have no IPv6, and some have one address of their own alone.
+        let Ok(inspector) = Inspector::bind(address) else { continue };
+        let host = inspector.address();
+        let page = raw(host, format!("GET / HTTP/1.1\r\nHost: {host}\r\n\r\n").as_bytes());
+        assert_eq!(page.expect("an answer").0, 200, "{host}");
+    }
+}
+
+#[test]
 fn an_address_that_is_taken_is_named() {
     let first = Inspector::bind("127.0.0.1:0").expect("some port is free");
     let error = Inspector::bind(first.address()).expect_err("it is taken");

@@ -74,6 +74,31 @@ fn a_paused_world_is_edited_and_a_running_one_is_not() {
 }
 
 #[test]
+fn a_component_that_is_added_is_never_one_of_that_name_that_the_entity_has() {
+    mod dogs {
+        #[derive(formic::prelude::Component, Default)]
+        pub(super) struct Fleas(u8);
+    }
+    let program = living(|| {
+        let (mut world, schedule) = cats();
+        world.register::<dogs::Fleas>();
+        (world, schedule)
+    });
+    program.pause();
+    let flea = program.only("Fleas");
+    let fleas = program.component(&flea, "Fleas");
+    let told = program.get(&format!("/api/entity?id={flea}"));
+    assert!(told["addable"].as_array().is_some_and(|it| it.contains(&json!("Fleas"))), "{told}");
+    let add = json!({ "edit": "add", "entity": flea, "component": "Fleas" });
+    assert_eq!(program.post("/api/edit", add.clone()).0, 200);
+    assert_eq!(program.component(&flea, "Fleas"), fleas, "its own are as they were");
+    let told = program.get(&format!("/api/entity?id={flea}"));
+    assert_eq!(told["components"].as_array().map(Vec::len), Some(2), "{told}");
+    let error = json!({ "error": "it has Fleas already" });
+    assert_eq!(program.post("/api/edit", add), (400, error));
+}
+
+#[test]
 fn an_edit_with_a_wrong_field_says_which() {
     let program = program();
     program.pause();

@@ -76,6 +76,8 @@ fn requests_that_are_none_are_refused_and_the_program_goes_on() {
         (&b"GET / HTTP/1.1\r\nHost: example.org\r\n\r\n"[..], 403),
         (b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nOrigin: http://example.org\r\n\r\n", 403),
         (b"GET /api/check HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
+        (b"GET /some/image HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
+        (b"GET / HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 200),
         (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
         (b"GET /api/demos HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET /api/edit HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
@@ -91,6 +93,15 @@ fn requests_that_are_none_are_refused_and_the_program_goes_on() {
             let read = stream.read_to_end(&mut Vec::new());
             assert!(read.is_ok(), "{line} of {host}: {read:?}");
         }
+    }
+    // The answer to HEAD has no body, whatever the answer.
+    for path in ["/", "/ws", "/api/state", "/api/nothing", "/api/edit"] {
+        let mut stream = connect(program.address);
+        let head = format!("HEAD {path} HTTP/1.1\r\nHost: localhost\r\nConnection: close\r\n\r\n");
+        stream.write_all(head.as_bytes()).expect("it is sent");
+        let mut answer = String::new();
+        stream.read_to_string(&mut answer).expect("it is text");
+        assert!(answer.ends_with("\r\n\r\n"), "{path}: {answer}");
     }
     assert!(program.end() > 0);
 }

@@ -31,6 +31,27 @@ fn a_program_is_paused_stepped_and_let_run_again() {
 }
 
 #[test]
+fn ticks_that_are_asked_for_together_with_systems_are_run_by_the_program() {
+    let program = living_with(field, Duration::from_millis(300));
+    let address = program.address;
+    let tick = program.pause()["tick"].as_u64().expect("a number");
+    let step = move |what: &str, count: u64| {
+        let body = json!({ "what": what, "count": count });
+        std::thread::spawn(move || request(address, "POST", "/api/step", &body))
+    };
+    // Both arrive while the program is in the loop of its own.
+    let first = step("tick", 1);
+    std::thread::sleep(Duration::from_millis(100));
+    let start = Instant::now();
+    let others = [step("system", 1), step("tick", 5)];
+    for asked in others.into_iter().chain([first]) {
+        assert_eq!(asked.join().expect("it does not panic").0, 200);
+    }
+    assert!(start.elapsed() > Duration::from_millis(5 * 300), "{:?}", start.elapsed());
+    assert_eq!(program.get("/api/state")["tick"], tick + 7);
+}
+
+#[test]
 fn the_time_of_a_tick_is_without_the_sleep_of_the_program_and_the_thoughts_of_a_person() {
     let program = living_with(field, Duration::from_millis(300));
     program.pause();
