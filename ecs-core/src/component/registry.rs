@@ -68,8 +68,8 @@ impl ComponentInfo {
     }
 
     /// Describes a Rust type under another name.
-    pub(crate) fn named<T: Component>(id: ComponentId, name: Name) -> Self {
-        Self { id, kind: Kind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
+    pub(crate) fn named<T: Component>(name: Name) -> Self {
+        Self { kind: Kind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
     }
 
     /// Returns its number in this world.
@@ -152,6 +152,9 @@ impl ComponentInfo {
     }
 }
 
+/// The maximum number of components of a world. It is low in tests, which reach it.
+const COMPONENTS_MAX: usize = if cfg!(test) { 100 } else { u32::MAX as usize };
+
 /// The components of one world. Each type has one id (I-9). Components with a name of their own have ids
 /// of their own, which never refer to anything else (I-16).
 #[derive(Debug, Default)]
@@ -176,21 +179,32 @@ impl Registry {
         }
         // A name is user code, so it is called before anything has changed.
         let info = info();
-        let id = self.next_id().expect("fewer than 2^32 - 1 components");
-        self.push(ComponentInfo { id, ..info });
+        let [id] = self.push([info]).expect("fewer than 2^32 - 1 components");
         self.ids.insert(type_id, id);
         id
     }
 
-    /// Returns the id of the next component, if one more is possible.
-    pub(crate) fn next_id(&self) -> Option<ComponentId> {
-        let id = ComponentId(u32::try_from(self.infos.len()).ok()?);
-        (id != ComponentId::UNKNOWN).then_some(id)
+    /// Adds these components and returns their ids, or `None` if so many more have no ids.
+    pub(crate) fn push<const N: usize>(
+        &mut self,
+        infos: [ComponentInfo; N],
+    ) -> Option<[ComponentId; N]> {
+        let has_room = self.infos.len() + N <= COMPONENTS_MAX;
+        has_room.then(|| {
+            infos.map(|info| {
+                let id = ComponentId(u32::try_from(self.infos.len()).expect("below the maximum"));
+                self.names.entry(info.name.clone()).or_insert(id);
+                self.infos.push(ComponentInfo { id, ..info });
+                id
+            })
+        })
     }
 
-    pub(crate) fn push(&mut self, info: ComponentInfo) {
-        self.names.entry(info.name.clone()).or_insert(info.id);
-        self.infos.push(info);
+    /// Forgets the components after the first `count`. No archetype and no plan may know them.
+    pub(crate) fn truncate(&mut self, count: usize) {
+        self.infos.truncate(count);
+        self.ids.retain(|_, id| id.index() < count);
+        self.names.retain(|_, id| id.index() < count);
     }
 
     /// Returns the component with this name, or the first one if several types have it.

@@ -1,7 +1,9 @@
 //! Restored worlds, and their life afterwards.
 
 use formic_ecs::prelude::*;
-use formic_ecs::{Added, Changed, EventKind, NoSuchEntity, RestoreError, Snapshot, SnapshotError};
+use formic_ecs::{
+    Added, Changed, EventKind, NoSuchEntity, Prefab, RestoreError, Snapshot, SnapshotError,
+};
 
 use super::*;
 
@@ -94,6 +96,32 @@ fn another_world_is_the_same_then_whatever_it_has_met_before() {
         // The components of an entity are listed in the order in which the world met them.
         assert_eq!(mine.split_whitespace().next(), theirs.split_whitespace().next());
     }
+}
+
+#[test]
+fn a_refused_snapshot_leaves_no_component_behind() {
+    #[derive(Component)]
+    #[component(cleanup)]
+    struct Socket;
+    let mut world = World::new();
+    let gone = world.spawn((Socket, Tag));
+    world.despawn(gone).expect("alive");
+    world.spawn(Prefab);
+    let saved = world.snapshot().expect("all can be saved");
+    let mut other = World::new();
+    for _ in 0..2 {
+        other.register::<Tag>();
+        let known = other.components().len();
+        let refused = other.restore(&saved);
+        assert!(matches!(refused, Err(RestoreError::UnknownComponent { .. })), "{refused:?}");
+        assert_eq!(other.components().len(), known);
+        assert_eq!(other.component_id::<Prefab>(), None);
+        other.check().expect("in order");
+    }
+    other.register::<Socket>();
+    other.restore(&saved).expect("known");
+    other.check().expect("in order");
+    assert_eq!(other.snapshot().expect("all can be saved"), saved);
 }
 
 #[test]

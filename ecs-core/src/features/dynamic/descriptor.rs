@@ -163,8 +163,7 @@ impl ComponentDescriptor {
         if size % align != 0 {
             return Err(RegisterError::Unpadded(name));
         }
-        let id = registry.next_id().ok_or(RegisterError::TooMany)?;
-        registry.push(ComponentInfo { id, ..info });
+        let [id] = registry.push([info]).ok_or(RegisterError::TooMany)?;
         Ok(id)
     }
 }

@@ -687,10 +687,11 @@ impl<'w> ByIdMut<'w> {
             return Err(RegisterError::NameTaken(taken.clone()));
         }
         let [targets_name, sources_name] = names;
-        let targets = registry.next_id().ok_or(RegisterError::TooMany)?;
-        registry.push(ComponentInfo::named::<Targets<Nameless>>(targets, targets_name));
-        let sources = registry.next_id().ok_or(RegisterError::TooMany)?;
-        registry.push(ComponentInfo::named::<Sources<Nameless>>(sources, sources_name));
+        let sides = [
+            ComponentInfo::named::<Targets<Nameless>>(targets_name),
+            ComponentInfo::named::<Sources<Nameless>>(sources_name),
+        ];
+        let [targets, sources] = registry.push(sides).ok_or(RegisterError::TooMany)?;
         let number = self.0.push_relation(RelationFns {
             targets: SideFns::of::<Targets<Nameless>>(targets),
             sources: SideFns::of::<Sources<Nameless>>(sources),
@@ -768,6 +769,27 @@ mod tests {
 
     struct Likes;
     impl Relation for Likes {}
+
+    #[test]
+    fn a_relation_of_which_one_side_has_no_id_leaves_the_world_unchanged() {
+        let register = |world: &mut World, name: alloc::string::String| {
+            let bytes = crate::ComponentDescriptor::bytes(name, core::alloc::Layout::new::<u8>());
+            world.by_id_mut().register(bytes)
+        };
+        let mut world = World::new();
+        let full =
+            (0..).take_while(|number| register(&mut world, format!("{number}")).is_ok()).count();
+        for missing in 0..3 {
+            let mut world = World::new();
+            for number in 0..full - missing {
+                register(&mut world, format!("{number}")).expect("there is room");
+            }
+            let result = world.by_id_mut().register_relation("trusts", RelationRules::default());
+            assert_eq!(result.err(), (missing < 2).then_some(RegisterError::TooMany));
+            assert_eq!(world.components().len(), if missing < 2 { full - missing } else { full });
+            world.check().expect("in order");
+        }
+    }
 
     /// The maximum number of chunks of a world in tests.
     const CHUNKS_LIMIT: usize = 16;

@@ -22,6 +22,16 @@ use crate::world::{Finishing, World};
 
 /// Replaces the contents of the world by those of the image.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
+    let known = world.registry.infos().len();
+    let loaded = load_contents(world, image);
+    if loaded.is_err() {
+        // The crate's own components, if they were registered for this image.
+        world.registry.truncate(known);
+    }
+    loaded
+}
+
+fn load_contents(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
     if world.entities.has_reserved() {
         return Err(RestoreError::InPlayback);
     }
