@@ -233,11 +233,6 @@ impl World {
 
     /// Copies each member once. If a clone panics, or no handle is left, there are no copies.
     fn copy_family(&mut self, family: &Family) -> (Vec<Entity>, ArchetypeFlags) {
-        if family.outsiders > 0 {
-            // For the copies and for the entities that they are related to: all succeed, or none.
-            let chunks = self.chunks_for(family.members.len()) + family.outsiders;
-            self.blocks.directory.expect_room(chunks);
-        }
         let mut made = Vec::with_capacity(family.members.len());
         let handles = Vec::with_capacity(family.members.len());
         let mut copying = Copying { world: self, handles, is_complete: false };
@@ -253,6 +248,8 @@ impl World {
                 flags = flags.and(world.copy_reserved(from, handles[place], &mut map, &mut made));
             }
         }
+        // Each pair moves the copy or the other entity: all of these moves succeed, or there are no copies.
+        copying.world.blocks.directory.expect_room(family.outsiders);
         copying.is_complete = true;
         (core::mem::take(&mut copying.handles), flags)
     }

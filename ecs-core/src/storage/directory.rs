@@ -32,7 +32,20 @@ const ROW_BITS: u32 = ROWS_MAX.ilog2();
 const CHUNKS_MAX: usize = (1 << (u32::BITS - ROW_BITS)) - 1;
 
 /// The limit that is enforced. It is low in tests, which reach it.
-const CHUNKS_LIMIT: usize = if cfg!(test) { 16 } else { CHUNKS_MAX };
+#[cfg(not(test))]
+const fn chunks_limit() -> usize {
+    CHUNKS_MAX
+}
+
+#[cfg(test)]
+std::thread_local! {
+    pub(crate) static CHUNKS_LIMIT: core::cell::Cell<usize> = const { core::cell::Cell::new(16) };
+}
+
+#[cfg(test)]
+fn chunks_limit() -> usize {
+    CHUNKS_LIMIT.get()
+}
 
 const _: () = assert!(ROWS_MAX == 1 << ROW_BITS);
 
@@ -114,8 +127,9 @@ impl Directory {
 
     /// Panics unless there is room for this many more chunks.
     pub(crate) fn expect_room(&self, chunks: usize) {
-        let room = self.free.len() + CHUNKS_LIMIT.saturating_sub(self.entries.len());
-        assert!(chunks <= room, "a world has at most {CHUNKS_LIMIT} chunks");
+        let limit = chunks_limit();
+        let room = self.free.len() + limit.saturating_sub(self.entries.len());
+        assert!(chunks <= room, "a world has at most {limit} chunks");
     }
 
     /// Counts a change. A caller that moves something and may panic half-way counts first.
@@ -276,9 +290,9 @@ mod tests {
         let with_default = world.register::<WithDefault>();
         let mut all = std::vec![world.spawn(Counted(counted.clone()))];
         while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 15_000]))))).is_ok() {
-            assert!(all.len() < 100 * CHUNKS_LIMIT, "there is no limit");
+            assert!(all.len() < 100 * chunks_limit(), "there is no limit");
         }
-        assert_eq!((all.len(), world.blocks.directory.len()), (world.len(), CHUNKS_LIMIT));
+        assert_eq!((all.len(), world.blocks.directory.len()), (world.len(), chunks_limit()));
         let before = world.state_hash().value();
         let mut fails = |attempt: &mut dyn FnMut(&mut World)| {
             assert!(catch_unwind(AssertUnwindSafe(|| attempt(&mut world))).is_err());

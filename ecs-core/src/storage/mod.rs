@@ -15,5 +15,7 @@ pub use chunks::Chunks;
 pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, RowPlan, TakenRows};
 pub use column_records::{ChangeWindow, ColumnRecord, ColumnStamps};
 pub(crate) use column_records::{OneThread, Slice, Writers};
+#[cfg(test)]
+pub(crate) use directory::CHUNKS_LIMIT;
 pub(crate) use directory::{Directory, Place, RowAddress};
 pub use row_versions::ChunkVersions;

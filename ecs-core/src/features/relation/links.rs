@@ -205,15 +205,6 @@ impl World {
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
-
-    /// Returns an estimate of the number of chunks that this many rows need if they move to archetypes
-    /// that lack a side of a relation, or are copied to such. Rows are smaller there, so those of one
-    /// archetype fill about as many chunks as before. The estimate is high enough unless the rows of
-    /// single archetypes go to more archetypes than it allows for.
-    pub(crate) fn chunks_for(&self, rows: usize) -> usize {
-        let sides = 2 * self.relations().len();
-        rows.min(2 * sides * (self.blocks.directory.len() + self.archetypes().len()))
-    }
 }
 
 /// Read access to a relation of a world. Created by [`World::relation`], and for a relation that is given
@@ -615,8 +606,8 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
         let others = sources.filter(|&&source| source != entity);
         broken.extend(others.map(|&source| (index, (source, entity))));
     }
-    // The entity itself may stay in the world for cleanup.
-    world.blocks.directory.expect_room(world.chunks_for(broken.len()) + 1);
+    // Each pair moves one row at most. The entity itself may stay in the world for cleanup.
+    world.blocks.directory.expect_room(broken.len() + 1);
     for &(index, (source, target)) in &broken {
         let RelationFns { targets, sources, .. } = world.relations()[index];
         if source == entity {
@@ -747,6 +738,7 @@ fn relation_reason(error: RelationError, source: Entity) -> CommandFailureReason
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::CHUNKS_LIMIT;
     use std::panic::{AssertUnwindSafe, catch_unwind};
 
     // Unhashed, because hashing it takes long under Miri.
@@ -791,8 +783,49 @@ mod tests {
         }
     }
 
-    /// The maximum number of chunks of a world in tests.
-    const CHUNKS_LIMIT: usize = 16;
+    /// The other entities go to an archetype each: none loses the same sides of relations.
+    #[test]
+    #[cfg_attr(any(miri, formic_small_blocks), ignore = "there are too many entities")]
+    fn a_target_is_despawned_only_if_there_are_chunks_for_all_that_are_related_to_it() {
+        CHUNKS_LIMIT.set(usize::MAX);
+        let mut world = World::new();
+        let likes = ["a", "b", "c", "d"].map(|name| {
+            let relation = world.by_id_mut().register_relation(name, RelationRules::default());
+            relation.expect("a new name").id()
+        });
+        let (root, other) = (world.spawn(B), world.spawn(C));
+        for kept in 0..190 {
+            let one = world.spawn(());
+            let relate = |world: &mut World, relation, source, target| {
+                let mut relation = world.by_id_mut().relation(relation).expect("of this world");
+                assert!(relation.add(source, target).expect("alive"));
+            };
+            for (number, &relation) in likes.iter().enumerate() {
+                relate(&mut world, relation, one, root);
+                relate(&mut world, relation, root, one);
+                if kept >> (2 * number) & 1 != 0 {
+                    relate(&mut world, relation, one, other);
+                }
+                if kept >> (2 * number) & 2 != 0 {
+                    relate(&mut world, relation, other, one);
+                }
+            }
+        }
+        world.collect_archetypes();
+        world.compact();
+        let (hash, chunks) = (world.state_hash(), world.blocks.directory.len());
+        for room in [1, 100, 180] {
+            CHUNKS_LIMIT.set(chunks + room);
+            let result = catch_unwind(AssertUnwindSafe(|| world.despawn(root)));
+            CHUNKS_LIMIT.set(usize::MAX);
+            assert!(result.is_err(), "with {chunks} chunks and {room} more");
+            world.check().expect("in order");
+            assert_eq!(world.state_hash(), hash);
+        }
+        world.despawn(root).expect("alive");
+        world.check().expect("in order");
+        assert!(world.blocks.directory.len() > chunks + 180);
+    }
 
     #[test]
     fn a_world_without_another_chunk_keeps_both_sides_in_step() {
@@ -821,7 +854,7 @@ mod tests {
                 }
                 world.relation_mut::<ChildOf>().set_parent(a, c).expect("alive");
                 world.compact();
-                while world.blocks.directory.len() < CHUNKS_LIMIT - room {
+                while world.blocks.directory.len() < CHUNKS_LIMIT.get() - room {
                     world.spawn(Huge([1; 15_000]));
                 }
                 let before = world.state_hash();
