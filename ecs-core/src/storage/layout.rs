@@ -205,10 +205,11 @@ impl ChunkLayouts {
         WordCounts { starts, large: large.map_or(0, narrow) }
     }
 
-    /// Returns the memory that the layouts take, in bytes.
+    /// Returns the memory that the layouts take outside this struct, in bytes.
     pub(crate) fn heap_bytes(&self) -> usize {
         let layouts = self.classes.iter().chain(&self.large);
-        layouts.map(|layout| size_of::<ChunkLayout>() + size_of_val(&*layout.offsets)).sum()
+        let offsets: usize = layouts.map(|layout| size_of_val(&*layout.offsets)).sum();
+        size_of_val(&*self.classes) + offsets
     }
 }
 
@@ -310,6 +311,14 @@ mod tests {
         let layouts = ChunkLayouts::new(&columns);
         assert_eq!(layouts.of_chunk(0).rows(), 1);
         assert_eq!(layouts.of_chunk(ORDINARY_BLOCKS - 1).rows(), 1);
+    }
+
+    #[test]
+    fn the_layouts_of_large_blocks_are_not_on_the_heap() {
+        let layouts = ChunkLayouts::new(&[layout(4, 4), layout(8, 8)]);
+        let offsets = (layouts.classes.len() + 2) * 2 * size_of::<usize>();
+        let classes = layouts.classes.len() * size_of::<ChunkLayout>();
+        assert_eq!(layouts.heap_bytes(), classes + offsets);
     }
 
     #[test]
