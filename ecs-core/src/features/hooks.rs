@@ -8,6 +8,7 @@ use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
 use crate::error::UnknownComponent;
 use crate::hash::BuildFibonacci;
+use crate::sync::Serial;
 use crate::world::{DEPTH_MAX, Lifecycle, World};
 
 /// The kind of an event: what happened to a component of an entity, or is about to happen.
@@ -71,7 +72,7 @@ pub struct Event {
     pub component: ComponentId,
 }
 
-/// The id of an observer in its world, by which it can be removed.
+/// The id of an observer, by which it can be removed. No observer of another world has the same.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct ObserverId(u64);
 
@@ -86,6 +87,8 @@ struct Observer {
 }
 
 const HOOK: ObserverId = ObserverId(0);
+
+static OBSERVER_IDS: Serial = Serial::starting_at(1);
 
 /// The events for which an observer is called.
 #[derive(Clone, Copy, PartialEq, Eq, Hash)]
@@ -114,7 +117,7 @@ impl Observers {
     }
 
     fn add(&mut self, topic: Topic, watch: Arc<ObserverFn>) -> ObserverId {
-        self.newest += 1;
+        self.newest = OBSERVER_IDS.next();
         let id = ObserverId(self.newest);
         self.lists.entry(topic).or_default().push(Observer { id, watch });
         id

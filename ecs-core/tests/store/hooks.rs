@@ -164,6 +164,10 @@ fn the_hook_comes_first_and_observers_in_the_order_of_registration() {
     assert_eq!(log.take(), ["hook", "first", "second", "third"]);
     assert!(world.hooks().unobserve(second));
     assert!(!world.hooks().unobserve(second));
+    let mut other = World::new();
+    other.hooks().observe::<A>(EventKind::Add, |_, _| {});
+    let foreign = other.hooks().observe::<A>(EventKind::Add, |_, _| {});
+    assert!(!world.hooks().unobserve(foreign));
     world.spawn(A(0));
     assert_eq!(log.take(), ["hook", "first", "third"]);
 }
