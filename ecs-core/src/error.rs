@@ -196,14 +196,16 @@ error_text! { AccessConflict:
 #[derive(Clone, Copy, PartialEq, Eq)]
 #[non_exhaustive]
 pub enum ClaimError {
-    /// The target is not in this world, or the row is in another.
+    /// The target is not in this world, or the row is in another world, at an index that this one does
+    /// not have.
     NoSuchEntity(NoSuchEntity),
     /// The target lacks a component of the view.
     Missing(Entity),
     /// The row already holds a claim on the target.
     Held(Entity),
-    /// Two rows have claimed one target in the same loop. This is a mistake in the program: which of them
-    /// is first depends on timing.
+    /// Two rows have claimed one target in the same loop, or in two loops that the view [cannot tell
+    /// apart](crate::ExclusiveView). This is a mistake in the program: which of them is first depends on
+    /// timing.
     Contested {
         /// The entity that both rows have claimed.
         target: Entity,

@@ -380,8 +380,8 @@ impl<'w> WorldCell<'w> {
     ///
     /// # Panics
     /// Panics if the plan belongs to another world, if the cell is [restricted](Self::restrict_to) and
-    /// the plan is not covered by the declared access, or if the world has had more than 2^28 entities at
-    /// a time.
+    /// the plan is not covered by the declared access, or if the world has had 2^28 entities or more at a
+    /// time.
     pub fn claims<Q: QueryData>(
         self,
         plan: &'w mut ExclusivePlan<Q>,

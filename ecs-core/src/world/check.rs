@@ -50,7 +50,7 @@ impl World {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
         if archetype.flags.complete().any(ArchetypeFlags::CLEANUP_PENDING) && !archetype.is_empty()
         {
-            return Err(broken("I-19", at("an entity waits to be cleaned up by nobody".into())));
+            return Err(broken("I-19", at("a despawned entity has nothing to clean up".into())));
         }
         let chunks = &archetype.chunks;
         chunks

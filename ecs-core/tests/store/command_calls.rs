@@ -366,8 +366,8 @@ fn what_a_call_cannot_do_is_reported_with_its_reason() {
         ),
         format!("unrelate on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(
-            "insert_by_id on {one} (sort key 4) did not apply: a value of gold has 2 bytes, \
-             not 1"
+            "insert_by_id on {one} (sort key 4) did not apply: the values of gold have 2 bytes \
+             in all, not 1"
         ),
         format!("insert_by_id on {dead} (sort key 4) did not apply: there is no such entity"),
         format!(

@@ -454,7 +454,7 @@ fn a_change_by_ids_that_cannot_be_made_to_one_is_made_to_none() {
         |bulk, _, speed| bulk.insert(speed, &[1; 4]),
         |bulk, gold, _| bulk.set_enabled(gold, true),
     ];
-    for (change, says) in changes.into_iter().zip(["has 2 bytes", "not plain", "not enableable"]) {
+    for (change, says) in changes.into_iter().zip(["have 2 bytes", "not plain", "not enableable"]) {
         let bulk = crowd.world.by_id_mut().bulk(&mut query).expect("this world's");
         let error = change(bulk, gold, speed).expect_err("it cannot be made").to_string();
         assert!(error.contains(says), "{error}");

@@ -106,7 +106,7 @@ error_text! { ByIdError:
     Self::NotEnableable(name) => "{name} is not enableable";
     Self::Managed(name) => "{name} is the world's to give and to take";
     Self::NotBytes(name) => "the values of {name} are not plain bytes";
-    Self::WrongLength { component, expected, given } => "a value of {component} has {expected} bytes, not {given}";
+    Self::WrongLength { component, expected, given } => "the values of {component} have {expected} bytes in all, not {given}";
     Self::Twice(name) => "{name} is given twice";
     Self::NoDefault(name) => "{name} has no default value";
     Self::NotSet { component, reason } => "{component}: {reason}";
