@@ -35,7 +35,7 @@ pub struct Access {
     clash: Option<ComponentId>,
     has_claimants: bool,
     /// Whether the rows of the part that is being added are visited regardless of enabled bits.
-    is_unnarrowed: bool,
+    is_without_narrowing: bool,
 }
 
 /// The ways to use a component: its values, its enabled bits, its versions.
@@ -99,17 +99,17 @@ impl Access {
 
     /// Records that the enabled bits of a component decide which rows are visited.
     pub(crate) fn add_narrowing(&mut self, id: ComponentId) {
-        if !self.is_unnarrowed {
+        if !self.is_without_narrowing {
             self.add(BitRead, id);
         }
     }
 
     /// Adds a part of the query whose rows are visited regardless of enabled bits. Bits that it hands out
     /// as data still count as uses.
-    pub(crate) fn unnarrowed<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
-        let outer = core::mem::replace(&mut self.is_unnarrowed, true);
+    pub(crate) fn without_narrowing<S>(&mut self, part: impl FnOnce(&mut Self) -> S) -> S {
+        let outer = core::mem::replace(&mut self.is_without_narrowing, true);
         let state = part(self);
-        self.is_unnarrowed = outer;
+        self.is_without_narrowing = outer;
         state
     }
 
@@ -134,7 +134,7 @@ impl Access {
 
     /// Whether a query with this access skips this archetype, because it does not name a component that
     /// hides it.
-    pub(crate) fn leaves_out(&self, archetype: &Archetype) -> bool {
+    pub(crate) fn skips(&self, archetype: &Archetype) -> bool {
         archetype.hidden_by.iter().any(|&id| !self.has_any(NAMING, id))
     }
 
@@ -165,10 +165,10 @@ impl Access {
 
     /// Returns the first component that `part` uses in a way that this access does not cover, with the
     /// verb for that use.
-    pub(crate) fn lacking(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
+    pub(crate) fn first_uncovered(&self, part: &Self) -> Option<(ComponentId, &'static str)> {
         NEEDS.iter().find_map(|&(how, needed, does)| {
-            let lacking = part.of(how).iter().find(|&&id| !self.has_any(needed, id));
-            lacking.map(|&id| (id, does))
+            let uncovered = part.of(how).iter().find(|&&id| !self.has_any(needed, id));
+            uncovered.map(|&id| (id, does))
         })
     }
 

@@ -40,7 +40,7 @@ pub(crate) enum Refused {
     /// The same row holds it.
     Held,
     /// The row of the entity with this index has claimed it in the same loop, or holds it.
-    By(u32),
+    ClaimedBy(u32),
 }
 
 impl ClaimWords {
@@ -94,7 +94,7 @@ impl ClaimWords {
                 return Err(if other == row && is_held {
                     Refused::Held
                 } else {
-                    Refused::By(other)
+                    Refused::ClaimedBy(other)
                 });
             }
             let taken = mine | self.held();
@@ -154,7 +154,7 @@ mod tests {
         words.prepare(200);
         assert!((0..200).all(|slot| words.take(slot, 199, 0).is_ok()));
         assert_eq!(words.take(7, 199, 0), Err(Refused::Held));
-        assert_eq!(words.take(7, 198, 0), Err(Refused::By(199)));
+        assert_eq!(words.take(7, 198, 0), Err(Refused::ClaimedBy(199)));
     }
 
     #[test]
@@ -164,12 +164,12 @@ mod tests {
         for earlier in 0..LOOPS {
             let mine = words.take(5, 1, earlier).expect("free");
             assert_eq!(words.take(5, 1, earlier + 1), Err(Refused::Held));
-            assert_eq!(words.take(5, 2, earlier + 1), Err(Refused::By(1)));
+            assert_eq!(words.take(5, 2, earlier + 1), Err(Refused::ClaimedBy(1)));
             words.leave(5, mine);
-            assert_eq!(words.take(5, 2, earlier), Err(Refused::By(1)));
+            assert_eq!(words.take(5, 2, earlier), Err(Refused::ClaimedBy(1)));
         }
         // From here on, all loops share one number.
-        assert_eq!(words.take(5, 2, LOOPS), Err(Refused::By(1)));
+        assert_eq!(words.take(5, 2, LOOPS), Err(Refused::ClaimedBy(1)));
         assert!(words.take(5, 1, LOOPS + 7).is_ok());
         words.prepare(8);
         assert!(words.take(5, 2, 0).is_ok(), "another view");

@@ -204,46 +204,46 @@ impl<'w, T> Values<'w, T> {
 
     /// Returns the column that contains `run`, which has the rows of the token.
     #[inline]
-    pub(crate) fn of_run(run: &'w [T], right: &RangeToken<'w>) -> Self {
-        debug_assert_eq!(run.len(), right.rows.len());
+    pub(crate) fn of_run(run: &'w [T], token: &RangeToken<'w>) -> Self {
+        debug_assert_eq!(run.len(), token.rows.len());
         // SAFETY: `read_run` made the run with this token (`QueryParts`), so the column has
-        // `right.rows.start` rows before it, in the same block (I-3).
-        let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
+        // `token.rows.start` rows before it, in the same block (I-3).
+        let start = unsafe { NonNull::from(run).cast::<T>().sub(token.rows.start) };
         Self { start, marker: PhantomData }
     }
 
     /// The same as [`of_run`](Self::of_run), for a column that is written.
     #[inline]
-    pub(crate) fn of_run_mut(run: &'w mut [T], right: &RangeToken<'w>) -> Self {
-        debug_assert_eq!(run.len(), right.rows.len());
+    pub(crate) fn of_run_mut(run: &'w mut [T], token: &RangeToken<'w>) -> Self {
+        debug_assert_eq!(run.len(), token.rows.len());
         // SAFETY: `write_run` made the run with this token (`QueryParts`), so the column has
-        // `right.rows.start` rows before it, in the same block (I-3).
-        let start = unsafe { NonNull::from(run).cast::<T>().sub(right.rows.start) };
+        // `token.rows.start` rows before it, in the same block (I-3).
+        let start = unsafe { NonNull::from(run).cast::<T>().sub(token.rows.start) };
         Self { start, marker: PhantomData }
     }
 
     /// Returns one value for reading.
     #[inline]
-    pub(crate) fn read<'a>(self, right: RowToken<'a>) -> &'a T
+    pub(crate) fn read<'a>(self, token: RowToken<'a>) -> &'a T
     where
         'w: 'a,
     {
         // SAFETY: the token is for a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
-        let value = unsafe { self.start.add(right.row) };
+        let value = unsafe { self.start.add(token.row) };
         // SAFETY: the row is initialised (I-2), and the token permits reading it (I-10).
         unsafe { value.as_ref() }
     }
 
     /// Returns one value for writing. The query's access names `T` as written.
     #[inline]
-    pub(crate) fn write<'a>(self, right: RowToken<'a>) -> &'a mut T
+    pub(crate) fn write<'a>(self, token: RowToken<'a>) -> &'a mut T
     where
         'w: 'a,
     {
         // SAFETY: the token is for a row of this chunk (`RowToken::new`), so it is inside the column
         // (I-3), which holds values of T (I-9).
-        let mut value = unsafe { self.start.add(right.row) };
+        let mut value = unsafe { self.start.add(token.row) };
         // SAFETY: the row is initialised (I-2), the token permits writing it (I-10), and no other user
         // holds it (I-11).
         unsafe { value.as_mut() }
@@ -251,29 +251,29 @@ impl<'w, T> Values<'w, T> {
 
     /// Returns a run of values for reading.
     #[inline]
-    pub(crate) fn read_run<'a>(self, right: &RangeToken<'a>) -> &'a [T]
+    pub(crate) fn read_run<'a>(self, token: &RangeToken<'a>) -> &'a [T]
     where
         'w: 'a,
     {
         // SAFETY: the token is for rows of this chunk (`RangeToken::new`), so they are inside the column
         // (I-3).
-        let start = unsafe { self.start.add(right.rows.start) };
+        let start = unsafe { self.start.add(token.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9) that may be read (I-10).
-        unsafe { core::slice::from_raw_parts(start.as_ptr(), right.rows.len()) }
+        unsafe { core::slice::from_raw_parts(start.as_ptr(), token.rows.len()) }
     }
 
     /// Returns a run of values for writing. The query's access names `T` as written.
     #[inline]
-    pub(crate) fn write_run<'a>(self, right: &RangeToken<'a>) -> &'a mut [T]
+    pub(crate) fn write_run<'a>(self, token: &RangeToken<'a>) -> &'a mut [T]
     where
         'w: 'a,
     {
         // SAFETY: the token is for rows of this chunk (`RangeToken::new`), so they are inside the column
         // (I-3).
-        let start = unsafe { self.start.add(right.rows.start) };
+        let start = unsafe { self.start.add(token.rows.start) };
         // SAFETY: the rows are initialised (I-2) values of T (I-9). They may be written (I-10), and no
         // other user holds them (I-11).
-        unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), right.rows.len()) }
+        unsafe { core::slice::from_raw_parts_mut(start.as_ptr(), token.rows.len()) }
     }
 }
 

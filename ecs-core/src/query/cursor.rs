@@ -49,13 +49,13 @@ impl<'w> Source<'w> {
 }
 
 /// The parts of a world that every query needs, with the right to what one access names (I-10).
-pub(crate) struct SourceRight<'w> {
+pub(crate) struct SourceToken<'w> {
     source: Source<'w>,
     /// `None` for the right to everything.
     access: Option<&'w Access>,
 }
 
-impl<'w> SourceRight<'w> {
+impl<'w> SourceToken<'w> {
     /// Returns the right to everything, since the archetypes are borrowed exclusively.
     #[inline]
     pub(crate) fn exclusive(
@@ -73,7 +73,7 @@ impl<'w> SourceRight<'w> {
     /// # Panics
     /// Panics if it is the right to another access.
     #[inline]
-    pub(super) fn to(&self, access: &Access) -> Source<'w> {
+    pub(super) fn check(&self, access: &Access) -> Source<'w> {
         let is_to_it = self.access.is_none_or(|mine| core::ptr::eq(mine, access));
         assert!(is_to_it, "the right to another access");
         self.source
@@ -86,8 +86,8 @@ impl<'w> SourceRight<'w> {
     }
 
     /// Returns the same right for a shorter time.
-    pub(crate) fn reborrow(&mut self) -> SourceRight<'_> {
-        SourceRight { source: self.source, access: self.access }
+    pub(crate) fn reborrow(&mut self) -> SourceToken<'_> {
+        SourceToken { source: self.source, access: self.access }
     }
 
     /// Returns the same right, for a query that asks what is new since this version.
@@ -102,7 +102,7 @@ impl<'w> SourceRight<'w> {
         self,
         plan: &'w QueryPlanOf<Q, F>,
     ) -> Query<'w, Q, F> {
-        let source = self.to(&plan.access);
+        let source = self.check(&plan.access);
         // The plan belongs to the world of the source. While that is borrowed, no chunk comes, goes or
         // moves (I-23).
         let first_chunks = plan.first_chunks(source.directory);
@@ -114,17 +114,17 @@ impl<'w> SourceRight<'w> {
 
     /// Returns a walk over the chunks of the archetypes, for an access.
     pub(crate) fn walk(self, access: &Access) -> ChunkWalk<'w> {
-        ChunkWalk { source: self.to(access), next: (0, 0) }
+        ChunkWalk { source: self.check(access), next: (0, 0) }
     }
 }
 
 /// A right together with the guard that it comes from (I-10).
-pub(crate) struct BorrowedRight<'w> {
-    right: SourceRight<'w>,
+pub(crate) struct BorrowedToken<'w> {
+    token: SourceToken<'w>,
     guard: BorrowGuard<'w>,
 }
 
-impl<'w> BorrowedRight<'w> {
+impl<'w> BorrowedToken<'w> {
     /// # Safety
     /// The guard is that of this access to the world of the source, and every other user of the values
     /// has such a guard (I-10).
@@ -134,20 +134,20 @@ impl<'w> BorrowedRight<'w> {
         access: &'w Access,
         guard: BorrowGuard<'w>,
     ) -> Self {
-        Self { right: SourceRight { source, access: Some(access) }, guard }
+        Self { token: SourceToken { source, access: Some(access) }, guard }
     }
 
     /// Returns the right for as long as this is borrowed, so nothing that it hands out outlives the
     /// guard.
-    pub(crate) fn lend(&mut self) -> SourceRight<'_> {
-        self.right.reborrow()
+    pub(crate) fn lend(&mut self) -> SourceToken<'_> {
+        self.token.reborrow()
     }
 
     /// Returns the right and the guard. The caller keeps the guard for as long as anything of the right
     /// exists.
     #[inline(always)]
-    pub(super) fn into_parts(self) -> (SourceRight<'w>, BorrowGuard<'w>) {
-        (self.right, self.guard)
+    pub(super) fn into_parts(self) -> (SourceToken<'w>, BorrowGuard<'w>) {
+        (self.token, self.guard)
     }
 }
 
@@ -225,7 +225,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// Returns all entities that match a query that only reads. A cell borrows the world exclusively and
     /// lends the list of its archetypes, but never `Archetypes` itself.
-    pub(crate) fn shared(
+    pub(crate) fn readonly(
         archetypes: &'w Archetypes,
         entities: &'w Entities,
         directory: &'w Directory,
@@ -306,38 +306,39 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
         // All rows of every chunk match, whatever their bits and versions are.
         let is_dense = !TermsOf::<Q, F>::NARROWS && window.slice.is_none();
         // SAFETY: the token is passed only to the first chunks, which belong to these archetypes. None of
-        // their chunks has come, gone or moved since they were found (`SourceRight::query`, I-23).
+        // their chunks has come, gone or moved since they were found (`SourceToken::query`, I-23).
         let token = unsafe { AddressToken::new(archetypes) };
         let mut first_chunks = self.first_chunks.iter();
         let mut matches = if first_chunks.len() > 0 { [].iter() } else { self.matches.iter() };
         loop {
             // If archetypes are many, they are small, and the cost of each step counts. So archetypes
             // with one chunk have a loop of their own.
-            let (found, chunks) = 'next: {
+            let (matched, chunks) = 'next: {
                 for first in first_chunks.by_ref() {
                     let chunks = &archetypes[first.archetype.index()].chunks;
                     if !is_dense || chunks.used_count() != 1 {
-                        break 'next (&self.matches[first.found()], chunks);
+                        break 'next (&self.matches[first.match_index()], chunks);
                     }
                     let fetch = Q::Parts::open(&first.address, token, window);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 }
-                for found in matches.by_ref() {
-                    let chunks = &archetypes[found.archetype.index()].chunks;
+                for matched in matches.by_ref() {
+                    let chunks = &archetypes[matched.archetype.index()].chunks;
                     if !is_dense || chunks.used_count() != 1 {
-                        break 'next (found, chunks);
+                        break 'next (matched, chunks);
                     }
                     let chunk = ChunkRef { chunks, chunk: 0, window };
-                    let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
+                    let fetch = Q::Parts::fetch(&matched.slots.0, &chunk);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);
                 }
                 return;
             };
             let (mut next, mut rows) = (0, Rows::None);
-            while let Some(chunk) = next_chunk::<Q, F>(chunks, found, window, &mut next, &mut rows)
+            while let Some(chunk) =
+                next_chunk::<Q, F>(chunks, matched, window, &mut next, &mut rows)
             {
                 let chunk = ChunkRef { chunks, chunk, window };
-                each(&Q::Parts::fetch(&found.slots.0, &chunk), &rows, chunk.len(), visitor);
+                each(&Q::Parts::fetch(&matched.slots.0, &chunk), &rows, chunk.len(), visitor);
             }
         }
     }
@@ -357,24 +358,24 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// Returns all chunks of the query's archetypes, in the order of their ordinals: the index of the
     /// match, and the index of the chunk in the archetype.
-    fn places(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
-        self.matches.iter().enumerate().flat_map(|(found, place)| {
-            let chunks = &self.source.archetypes[place.archetype.index()].chunks;
-            (0..chunks.used_count()).map(move |chunk| (found, chunk))
+    fn chunk_indices(&self) -> impl Iterator<Item = (usize, usize)> + '_ {
+        self.matches.iter().enumerate().flat_map(|(index, matched)| {
+            let chunks = &self.source.archetypes[matched.archetype.index()].chunks;
+            (0..chunks.used_count()).map(move |chunk| (index, chunk))
         })
     }
 
     /// Returns one of these chunks, with its match.
-    fn place(&self, (found, chunk): (usize, usize)) -> (&MatchOf<Q, F>, ChunkRef<'w>) {
-        let found = &self.matches[found];
-        (found, self.source.chunk(found.archetype, chunk))
+    fn chunk_at(&self, (index, chunk): (usize, usize)) -> (&MatchOf<Q, F>, ChunkRef<'w>) {
+        let matched = &self.matches[index];
+        (matched, self.source.chunk(matched.archetype, chunk))
     }
 
     /// Returns the number of matching rows of each chunk.
     pub(super) fn counts(&self) -> impl Iterator<Item = usize> + '_ {
-        self.places().map(|place| {
-            let (found, chunk) = self.place(place);
-            rows::<Q, F>(found, &chunk).count(chunk.len())
+        self.chunk_indices().map(|indices| {
+            let (matched, chunk) = self.chunk_at(indices);
+            rows::<Q, F>(matched, &chunk).count(chunk.len())
         })
     }
 
@@ -389,14 +390,14 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     fn find(&self, entity: Entity) -> Result<(usize, RowAddress), QueryEntityError> {
         let location = self.source.locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = &*self.matches;
-        let found = matches
-            .binary_search_by_key(&location.archetype, |found| found.archetype)
+        let index = matches
+            .binary_search_by_key(&location.archetype, |matched| matched.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
         // A question about one entity is not restricted to the slice.
         chunk.window.slice = None;
-        if rows::<Q, F>(&matches[found], &chunk).contains(location.address.row) {
-            Ok((found, location.address))
+        if rows::<Q, F>(&matches[index], &chunk).contains(location.address.row) {
+            Ok((index, location.address))
         } else {
             Err(QueryEntityError::NotMatching(entity))
         }
@@ -406,13 +407,13 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// This query found the place, and gives its right to this row away (I-10). No other item of the row
     /// is used meanwhile, unless Q only reads (I-11).
     #[inline]
-    unsafe fn item(&self, (found, address): (usize, RowAddress)) -> Q::Item<'w> {
-        let (found, chunk) = self.place((found, address.chunk));
-        let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
+    unsafe fn item(&self, (index, address): (usize, RowAddress)) -> Q::Item<'w> {
+        let (matched, chunk) = self.chunk_at((index, address.chunk));
+        let fetch = Q::Parts::fetch(&matched.slots.0, &chunk);
         // SAFETY: the place is a row of the chunk that was just opened (I-1). The caller guarantees the
         // rest.
-        let right = unsafe { RowToken::new(address.row) };
-        item::<Q>(&fetch, right)
+        let token = unsafe { RowToken::new(address.row) };
+        item::<Q>(&fetch, token)
     }
 
     /// Returns the item of one entity, for as long as the world is borrowed.
@@ -490,13 +491,13 @@ unsafe fn each_row<'w, Q: QueryData>(
         Rows::All => {
             // SAFETY: these are rows of the chunk (I-2), each comes up once (I-11), and the caller has
             // given the right to them away (I-10).
-            let right = unsafe { RangeToken::new(within) };
-            Q::Parts::visit::<Q>(fetch, right, f);
+            let token = unsafe { RangeToken::new(within) };
+            Q::Parts::visit::<Q>(fetch, token, f);
         }
         Rows::Some(mask) => mask.for_each(|row| {
             // SAFETY: as above; a mask contains no row twice (I-11).
-            let right = unsafe { RowToken::new(row) };
-            f(item::<Q>(fetch, right));
+            let token = unsafe { RowToken::new(row) };
+            f(item::<Q>(fetch, token));
         }),
     }
 }
@@ -517,31 +518,31 @@ unsafe fn each_run<'w, Q: ColumnData>(
         from = run.end;
         // SAFETY: the run consists of rows of the chunk (I-2), the runs do not overlap (I-11), and the
         // caller has given the right to them away (I-10).
-        let right = unsafe { RangeToken::new(run) };
-        f(Q::columns(fetch, right));
+        let token = unsafe { RangeToken::new(run) };
+        f(Q::columns(fetch, token));
     }
 }
 
 /// Returns the rows of a chunk that match, by the current bits and versions.
 #[inline]
 pub(crate) fn rows<Q: QueryData, F: QueryFilter>(
-    found: &MatchOf<Q, F>,
+    matched: &MatchOf<Q, F>,
     chunk: &ChunkRef<'_>,
 ) -> Rows {
     let mut rows = Rows::All;
-    find_rows::<Q, F>(found, chunk, &mut rows);
+    find_rows::<Q, F>(matched, chunk, &mut rows);
     rows
 }
 
 /// Computes [`rows`] in place, since they take a quarter of a kilobyte.
 #[inline]
 fn find_rows<Q: QueryData, F: QueryFilter>(
-    found: &MatchOf<Q, F>,
+    matched: &MatchOf<Q, F>,
     chunk: &ChunkRef<'_>,
     rows: &mut Rows,
 ) {
     *rows = Rows::All;
-    TermsOf::<Q, F>::rows(&found.slots, chunk, rows);
+    TermsOf::<Q, F>::rows(&matched.slots, chunk, rows);
     if let Some(slice) = chunk.window.slice {
         keep_slice(chunk.entities(), slice, rows);
     }
@@ -561,7 +562,7 @@ fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
 #[inline(never)]
 fn next_chunk<Q: QueryData, F: QueryFilter>(
     chunks: &Chunks,
-    found: &MatchOf<Q, F>,
+    matched: &MatchOf<Q, F>,
     window: ChangeWindow,
     next: &mut usize,
     rows: &mut Rows,
@@ -569,7 +570,7 @@ fn next_chunk<Q: QueryData, F: QueryFilter>(
     while *next < chunks.used_count() {
         let chunk = *next;
         *next += 1;
-        find_rows::<Q, F>(found, &ChunkRef { chunks, chunk, window }, rows);
+        find_rows::<Q, F>(matched, &ChunkRef { chunks, chunk, window }, rows);
         if !matches!(rows, Rows::None) {
             return Some(chunk);
         }
@@ -607,7 +608,7 @@ debug_fields!([Q: QueryData] Chunk<'_, Q>: ordinal, within);
 
 impl<'w, Q: QueryData> Chunk<'w, Q> {
     /// Returns a chunk without rows.
-    pub(super) fn nothing() -> Self {
+    pub(super) fn empty() -> Self {
         Self { fetch: FetchOf::<'w, Q>::default(), rows: Rows::None, within: 0..0, ordinal: 0 }
     }
 
@@ -671,17 +672,17 @@ impl<'w, Q: QueryData, F: QueryFilter> OpenedChunks<'w, Q, F> {
     #[inline]
     pub(super) fn next(&mut self) -> Option<Chunk<'w, Q>> {
         loop {
-            let found = self.query.matches.get(self.next_match)?;
+            let matched = self.query.matches.get(self.next_match)?;
             let Source { archetypes, window, .. } = self.query.source;
-            let chunks = &archetypes[found.archetype.index()].chunks;
+            let chunks = &archetypes[matched.archetype.index()].chunks;
             while self.next_chunk < chunks.used_count() {
                 let chunk = ChunkRef { chunks, chunk: self.next_chunk, window };
                 let ordinal = self.ordinal;
                 self.next_chunk += 1;
                 self.ordinal += 1;
-                let rows = rows::<Q, F>(found, &chunk);
+                let rows = rows::<Q, F>(matched, &chunk);
                 if !matches!(rows, Rows::None) {
-                    let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
+                    let fetch = Q::Parts::fetch(&matched.slots.0, &chunk);
                     return Some(Chunk { fetch, rows, within: 0..chunk.len(), ordinal });
                 }
             }
@@ -739,8 +740,8 @@ impl<'w, Q: QueryData> Iterator for ChunkIter<'w, Q> {
         };
         // SAFETY: `row` is in the part of the chunk or in the mask. This iterator owns it together with
         // the right to its rows (I-10). The index only increases, so each row comes up once (I-11).
-        let right = unsafe { RowToken::new(row) };
-        Some(item::<Q>(&self.chunk.fetch, right))
+        let token = unsafe { RowToken::new(row) };
+        Some(item::<Q>(&self.chunk.fetch, token))
     }
 
     fn size_hint(&self) -> (usize, Option<usize>) {
@@ -758,8 +759,8 @@ mod tests {
     struct A;
 
     /// Returns a right to one access. The tests access no row.
-    fn right<'w>(world: &'w World, access: &'w Access) -> SourceRight<'w> {
-        SourceRight { source: world.source_at(world.window()), access: Some(access) }
+    fn token<'w>(world: &'w World, access: &'w Access) -> SourceToken<'w> {
+        SourceToken { source: world.source_at(world.window()), access: Some(access) }
     }
 
     #[test]
@@ -767,7 +768,7 @@ mod tests {
     fn a_right_is_good_for_its_own_access_alone() {
         let mut world = World::new();
         let (mine, other) = (world.plan::<&A>(), world.plan::<&mut A>());
-        _ = right(&world, mine.access()).to(other.access());
+        _ = token(&world, mine.access()).check(other.access());
     }
 
     #[test]
@@ -776,7 +777,7 @@ mod tests {
         let mut world = World::new();
         world.spawn(A);
         let plan = world.plan::<&A>();
-        let mut walk = right(&world, plan.access()).walk(plan.access());
+        let mut walk = token(&world, plan.access()).walk(plan.access());
         _ = walk.open(1, 0);
         _ = walk.open(1, 0);
     }

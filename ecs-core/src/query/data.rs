@@ -124,9 +124,9 @@ pub(crate) type AddressOf<Q> = <<Q as QueryData>::Parts as QueryParts>::Address;
 #[inline]
 pub(super) fn item<'a, 'w: 'a, Q: QueryData>(
     fetch: &FetchOf<'w, Q>,
-    right: RowToken<'a>,
+    token: RowToken<'a>,
 ) -> Q::Item<'a> {
-    Q::from_parts(Q::Parts::item(fetch, right))
+    Q::from_parts(Q::Parts::item(fetch, token))
 }
 
 /// Implements the members of [`QueryData`] except `Item`, for data that has no parts but itself.
@@ -179,28 +179,28 @@ pub trait QueryParts: QueryData + Term {
     type Run<'w>;
 
     /// Returns these rows as references. It stamps the values that it lends for writing.
-    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w>;
+    fn run<'w>(fetch: &Self::Fetch<'w>, token: RangeToken<'w>) -> Self::Run<'w>;
 
     /// Returns a fetch that accesses its values through the references of a run. It is valid for the rows
     /// of that run only.
     fn with_run<'w>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'w>,
-        right: &RangeToken<'w>,
+        token: &RangeToken<'w>,
     ) -> Self::Fetch<'w>;
 
     /// Calls `f` with each of these rows, as an item of the data that has these parts.
     #[inline]
     fn visit<'w, Row: QueryData<Parts = Self>>(
         fetch: &Self::Fetch<'w>,
-        right: RangeToken<'w>,
+        token: RangeToken<'w>,
         f: &mut impl FnMut(Row::Item<'w>),
     ) {
-        let fetch = Self::with_run(fetch, Self::run(fetch, right.clone()), &right);
-        right.into_rows().for_each(|right| f(Row::from_parts(Self::item(&fetch, right))));
+        let fetch = Self::with_run(fetch, Self::run(fetch, token.clone()), &token);
+        token.into_rows().for_each(|token| f(Row::from_parts(Self::item(&fetch, token))));
     }
 
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a>;
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a>;
 }
 
 /// Implements the members of [`QueryParts`] about runs, for data whose runs give no references.
@@ -236,23 +236,23 @@ macro_rules! read_column {
         fn open<'w>(
             address: &Self::Address,
             token: AddressToken<'w>,
-            _moment: ChangeWindow,
+            _window: ChangeWindow,
         ) -> Self::Fetch<'w> {
             Values::at(*address, token)
         }
 
         #[inline]
-        fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
-            fetch.read_run(&right)
+        fn run<'w>(fetch: &Self::Fetch<'w>, token: RangeToken<'w>) -> Self::Run<'w> {
+            fetch.read_run(&token)
         }
 
         #[inline]
         fn with_run<'w>(
             _fetch: &Self::Fetch<'w>,
             run: Self::Run<'w>,
-            right: &RangeToken<'w>,
+            token: &RangeToken<'w>,
         ) -> Self::Fetch<'w> {
-            Values::of_run(run, right)
+            Values::of_run(run, token)
         }
     };
 }
@@ -280,15 +280,15 @@ pub trait ColumnData: QueryData<Parts: ColumnParts> {
     type Columns<'w>;
 
     #[doc(hidden)]
-    fn columns<'w>(fetch: &FetchOf<'w, Self>, right: RangeToken<'w>) -> Self::Columns<'w>;
+    fn columns<'w>(fetch: &FetchOf<'w, Self>, token: RangeToken<'w>) -> Self::Columns<'w>;
 }
 
 impl<Q: QueryData<Parts: ColumnParts>> ColumnData for Q {
     type Columns<'w> = <Q::Parts as QueryParts>::Run<'w>;
 
     #[inline]
-    fn columns<'w>(fetch: &FetchOf<'w, Self>, right: RangeToken<'w>) -> Self::Columns<'w> {
-        Q::Parts::run(fetch, right)
+    fn columns<'w>(fetch: &FetchOf<'w, Self>, token: RangeToken<'w>) -> Self::Columns<'w> {
+        Q::Parts::run(fetch, token)
     }
 }
 

@@ -103,28 +103,28 @@ macro_rules! filter {
 }
 
 /// The position of the bits of a component, or `None` if it has no bits.
-fn switchable(slot: TermSlot) -> Option<MarkSlot> {
+fn bits_if_enableable(slot: TermSlot) -> Option<MarkSlot> {
     slot.bits.get().is_some().then_some(slot.bits)
 }
 
 /// The position of the bits of a component, or `None` if the archetype does not have the component.
-fn there(slot: Option<TermSlot>) -> Option<MarkSlot> {
+fn bits_if_present(slot: Option<TermSlot>) -> Option<MarkSlot> {
     slot.map(|slot| slot.bits)
 }
 
 filter!(
-    With, MarkSlot, narrows: T::ENABLEABLE, [Name], there,
+    With, MarkSlot, narrows: T::ENABLEABLE, [Name], bits_if_present,
     |slot: &MarkSlot, chunk, rows| slot.keep_enabled(chunk, rows)
 );
 // A component that is present and cannot be disabled excludes the whole archetype.
 filter!(
     Without, MarkSlot, narrows: T::ENABLEABLE, [Name],
-    |slot: Option<TermSlot>| slot.map_or(Some(MarkSlot::NONE), switchable),
+    |slot: Option<TermSlot>| slot.map_or(Some(MarkSlot::NONE), bits_if_enableable),
     |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(
     Disabled, MarkSlot, narrows: T::ENABLEABLE, [Name],
-    |slot: Option<TermSlot>| slot.and_then(switchable),
+    |slot: Option<TermSlot>| slot.and_then(bits_if_enableable),
     |slot: &MarkSlot, chunk, rows| slot.keep_disabled(chunk, rows)
 );
 filter!(

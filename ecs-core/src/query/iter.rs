@@ -3,7 +3,7 @@
 use core::ops::Deref;
 
 use super::access::BorrowGuard;
-use super::cursor::{BorrowedRight, Chunk, ChunkIter, OpenedChunks, Query};
+use super::cursor::{BorrowedToken, Chunk, ChunkIter, OpenedChunks, Query};
 use super::data::{QueryData, ReadOnly};
 use super::filter::QueryFilter;
 use super::plan::QueryPlanOf;
@@ -135,7 +135,7 @@ impl<'w, Q: QueryData, F: QueryFilter> IntoIterator for Query<'w, Q, F> {
     type IntoIter = RowIter<'w, Q, F>;
 
     fn into_iter(self) -> RowIter<'w, Q, F> {
-        RowIter { chunks: self.into_chunks(), rows: Chunk::nothing().into_iter() }
+        RowIter { chunks: self.into_chunks(), rows: Chunk::empty().into_iter() }
     }
 }
 
@@ -203,9 +203,9 @@ impl<'w, Q: QueryData, F: QueryFilter> BorrowedQuery<'w, Q, F> {
     /// Creates a query whose right is that of the guard (I-10). It is used only while this is borrowed,
     /// so nothing that it hands out outlives the guard.
     #[inline(always)]
-    pub(crate) fn new(right: BorrowedRight<'w>, plan: &'w QueryPlanOf<Q, F>) -> Self {
-        let (right, guard) = right.into_parts();
-        Self { query: right.query(plan), _guard: guard }
+    pub(crate) fn new(token: BorrowedToken<'w>, plan: &'w QueryPlanOf<Q, F>) -> Self {
+        let (token, guard) = token.into_parts();
+        Self { query: token.query(plan), _guard: guard }
     }
 
     /// Returns the version since which the query asks: that of the previous use of its plan, unless

@@ -23,7 +23,7 @@ pub(crate) use access::{Borrows, Use};
 pub(crate) use access::{leave_read, leave_write, take_read, take_write, unused_word};
 #[doc(hidden)]
 pub use column::{AddressToken, ChunkAddress, ChunkRef, RangeToken, RowToken, Values};
-pub(crate) use cursor::{BorrowedRight, ChunkWalk, Source, SourceRight, rows};
+pub(crate) use cursor::{BorrowedToken, ChunkWalk, Source, SourceToken, rows};
 pub use cursor::{Chunk, ChunkIter, ParallelChunks, ParallelScratch, Query};
 #[doc(hidden)]
 pub use data::{BitsFetch, PartsItem, VersionedFetch, WriteFetch};

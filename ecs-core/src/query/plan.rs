@@ -43,17 +43,17 @@ pub(crate) struct Plan<State, Slots, Cached> {
     /// similar queries share it.
     clash: Option<Box<str>>,
     /// Updates the plan: looks for matches in new archetypes, and caches what is known of chunks.
-    look: LookFn<Self>,
+    update: UpdateFn<Self>,
     seen: usize,
     pub(super) matches: Vec<Match<Slots>>,
     /// What is cached about chunks (I-23), and the value of `Directory::changes` at that time.
     pub(super) cached: Vec<Cached>,
-    pub(super) known: u64,
+    pub(super) cached_at: u64,
     /// The value of `Directory::changes` when a query last used the plan. Views do not set it.
-    asked: u64,
+    used_at: u64,
 }
 
-type LookFn<P> = fn(&mut P, &[Archetype], &Directory);
+type UpdateFn<P> = fn(&mut P, &[Archetype], &Directory);
 
 pub(super) type PlanOf<Q, F, Cached> =
     Plan<<TermsOf<Q, F> as Term>::State, <TermsOf<Q, F> as Term>::Slots, Cached>;
@@ -65,14 +65,14 @@ pub(super) fn plan<Q: QueryData, F: QueryFilter, Cached>(
     world: u64,
     ids: &mut IdSource<'_>,
     asker: &str,
-    look: LookFn<PlanOf<Q, F, Cached>>,
+    update: UpdateFn<PlanOf<Q, F, Cached>>,
 ) -> PlanOf<Q, F, Cached> {
     let mut access = Access::default();
     let state = TermsOf::<Q, F>::state(ids, &mut access);
     let clash = clash(&access, asker, type_name::<Q>(), ids.registry());
     let (matches, cached) = (Vec::new(), Vec::new());
-    let (epoch, seen, known, asked) = (0, 0, 0, 0);
-    Plan { world, epoch, state, access, clash, look, seen, matches, cached, known, asked }
+    let (epoch, seen, cached_at, used_at) = (0, 0, 0, 0);
+    Plan { world, epoch, state, access, clash, update, seen, matches, cached, cached_at, used_at }
 }
 
 fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Option<Box<str>> {
@@ -101,8 +101,8 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
     /// Adds the archetypes and chunks that have appeared since the last time.
     #[inline(always)]
     fn extend(&mut self, archetypes: &[Archetype], directory: &Directory) {
-        if self.seen < archetypes.len() || self.known != directory.changes() {
-            (self.look)(self, archetypes, directory);
+        if self.seen < archetypes.len() || self.cached_at != directory.changes() {
+            (self.update)(self, archetypes, directory);
         }
     }
 
@@ -119,10 +119,10 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         }
         for archetype in new {
             self.seen += 1;
-            if hidden_too || !self.access.leaves_out(archetype) {
-                let found = T::slots(&self.state, archetype);
+            if hidden_too || !self.access.skips(archetype) {
+                let slots = T::slots(&self.state, archetype);
                 let archetype = archetype.id();
-                self.matches.extend(found.map(|slots| Match { archetype, slots }));
+                self.matches.extend(slots.map(|slots| Match { archetype, slots }));
             }
         }
     }
@@ -133,14 +133,22 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         let changes = directory.changes();
         let (access, clash) = (self.access.clone(), None);
         let (matches, cached) = (Vec::new(), Vec::new());
-        let mut again =
-            Self { access, clash, seen: 0, matches, cached, known: 0, asked: changes, ..*self };
-        (self.look)(&mut again, archetypes.get(..self.seen).unwrap_or_default(), directory);
+        let mut again = Self {
+            access,
+            clash,
+            seen: 0,
+            matches,
+            cached,
+            cached_at: 0,
+            used_at: changes,
+            ..*self
+        };
+        (self.update)(&mut again, archetypes.get(..self.seen).unwrap_or_default(), directory);
         let listed = |plan: &Self| plan.matches.iter().map(|it| it.archetype).collect::<Vec<_>>();
         if again.seen != self.seen || listed(&again) != listed(self) {
             return Err(("I-8", "a plan lists other archetypes than those that match"));
         }
-        if self.known == changes && again.cached != self.cached {
+        if self.cached_at == changes && again.cached != self.cached {
             return Err(("I-23", "a plan looks for a component where it is not"));
         }
         Ok(())
@@ -205,13 +213,13 @@ pub(crate) type QueryPlanOf<Q, F> = PlanOf<Q, F, FirstChunkOf<Q>>;
 pub(crate) struct FirstChunk<Address> {
     pub(super) archetype: ArchetypeId,
     /// The index of the archetype's match.
-    found: u32,
+    match_index: u32,
     pub(super) address: Address,
 }
 
 impl<Address> FirstChunk<Address> {
-    pub(super) const fn found(&self) -> usize {
-        self.found as usize
+    pub(super) const fn match_index(&self) -> usize {
+        self.match_index as usize
     }
 }
 
@@ -221,13 +229,13 @@ fn query_plan<Q: QueryData, F: QueryFilter>(
     world: u64,
     ids: &mut IdSource<'_>,
 ) -> QueryPlanOf<Q, F> {
-    plan::<Q, F, _>(world, ids, "query", look::<Q, F>)
+    plan::<Q, F, _>(world, ids, "query", update::<Q, F>)
 }
 
 // A separate function, which keeps this code out of the queries.
 #[cold]
 #[inline(never)]
-fn look<Q: QueryData, F: QueryFilter>(
+fn update<Q: QueryData, F: QueryFilter>(
     plan: &mut QueryPlanOf<Q, F>,
     archetypes: &[Archetype],
     directory: &Directory,
@@ -236,20 +244,24 @@ fn look<Q: QueryData, F: QueryFilter>(
     let changes = directory.changes();
     // Only on the second use without a change: if chunks come and go between uses, caching would be in
     // vain.
-    let is_asked_again = core::mem::replace(&mut plan.asked, changes) == changes;
+    let is_asked_again = core::mem::replace(&mut plan.used_at, changes) == changes;
     if TermsOf::<Q, F>::NARROWS {
-        plan.known = changes;
-    } else if is_asked_again && plan.known != changes {
+        plan.cached_at = changes;
+    } else if is_asked_again && plan.cached_at != changes {
         plan.cached.clear();
         // Chunks may be empty, since a first row does not count as a change.
-        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(found, place)| {
-            let Match { archetype, slots } = place;
+        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(match_index, matched)| {
+            let Match { archetype, slots } = matched;
             let chunks = &archetypes[archetype.index()].chunks;
             let address = || Q::Parts::address(&slots.0, &ChunkRef::new(chunks, 0));
             let archetype = *archetype;
-            (chunks.all_count() > 0).then(|| FirstChunk { archetype, found, address: address() })
+            (chunks.all_count() > 0).then(|| FirstChunk {
+                archetype,
+                match_index,
+                address: address(),
+            })
         }));
-        plan.known = changes;
+        plan.cached_at = changes;
     }
 }
 
@@ -258,7 +270,7 @@ impl<State, Slots, Address> Plan<State, Slots, FirstChunk<Address>> {
     /// cached.
     #[inline]
     pub(super) fn first_chunks(&self, directory: &Directory) -> &[FirstChunk<Address>] {
-        if self.known == directory.changes() { &self.cached } else { &[] }
+        if self.cached_at == directory.changes() { &self.cached } else { &[] }
     }
 }
 

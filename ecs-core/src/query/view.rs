@@ -8,7 +8,7 @@ use core::marker::PhantomData;
 use super::access::{Access, BorrowGuard, ClaimLoops};
 use super::claims::{ClaimWords, Refused};
 use super::column::{AddressToken, ChunkRef, RowToken};
-use super::cursor::{BorrowedRight, Source, SourceRight, find_each};
+use super::cursor::{BorrowedToken, Source, SourceToken, find_each};
 use super::data::{
     AddressOf, Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item,
 };
@@ -37,7 +37,7 @@ use crate::storage::{Directory, Writers};
 /// assert_eq!(positions.get_mut(agents[3])?.0, 6.0);
 /// # Ok::<(), formic_ecs::QueryEntityError>(())
 /// ```
-// Created only from a `SourceRight`, which is the right that Q needs (I-10).
+// Created only from a `SourceToken`, which is the right that Q needs (I-10).
 pub struct View<'w, Q: QueryData> {
     lookups: Lookups<'w, Q>,
     guard: Option<BorrowGuard<'w>>,
@@ -58,7 +58,7 @@ pub(crate) struct Lookups<'w, Q: QueryData> {
 copied!([Q: QueryData] Lookups<'_, Q>);
 
 /// The chunk of one entity, and its row there.
-type Found<'w, Q> = (&'w AddressOf<Q>, usize);
+type RowLookup<'w, Q> = (&'w AddressOf<Q>, usize);
 
 impl<'w, Q: QueryData> Lookups<'w, Q> {
     /// The plan must belong to the world of the source. Callers ensure that, since two worlds may have
@@ -69,7 +69,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     pub(super) fn new(source: Source<'w>, plan: &'w ViewPlanOf<Q>) -> Self {
         // No chunk has come, gone or moved since the plan was extended, and the source is borrowed
         // (I-23).
-        assert_eq!(plan.known, source.directory.changes(), "the plan is out of date");
+        assert_eq!(plan.cached_at, source.directory.changes(), "the plan is out of date");
         Self { source, places: source.entities.places(), columns: &plan.cached }
     }
 
@@ -87,7 +87,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
     /// Returns the chunk and the row of one entity, if it has what the plan asks for.
     #[inline]
-    fn find(&self, entity: Entity) -> Result<Found<'w, Q>, QueryEntityError> {
+    fn find(&self, entity: Entity) -> Result<RowLookup<'w, Q>, QueryEntityError> {
         // Both are loaded first, whatever happens to the entity: then a loop loads them once, not for
         // each row.
         let Self { places, columns, .. } = *self;
@@ -96,7 +96,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
         if let Some(place) = places.get(entity) {
             debug_assert!(place.chunk() < columns.len(), "a place names a chunk that is there");
             // SAFETY: the directory gave the chunk of a live entity its number (I-1), and the columns of
-            // this source have an entry for each number (`new`, `look`).
+            // this source have an entry for each number (`new`, `update`).
             if let Some(cached) = unsafe { columns.get_unchecked(place.chunk()) } {
                 return Ok((cached, place.row()));
             }
@@ -111,7 +111,7 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
     }
 
     #[inline]
-    fn opened(&self, (cached, row): Found<'w, Q>) -> (FetchOf<'w, Q>, usize) {
+    fn opened(&self, (cached, row): RowLookup<'w, Q>) -> (FetchOf<'w, Q>, usize) {
         // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
         let token = unsafe { AddressToken::new(self.source.archetypes) };
         (Q::Parts::open(cached, token, self.source.window), row)
@@ -148,8 +148,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right to read,
         // and lends it while it is borrowed.
-        let right = unsafe { RowToken::new(row) };
-        Ok(item::<Q>(&fetch, right))
+        let token = unsafe { RowToken::new(row) };
+        Ok(item::<Q>(&fetch, token))
     }
 
     /// Returns the components of one entity, to be written where the view may.
@@ -161,8 +161,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and is
         // borrowed exclusively for as long as the item is used.
-        let right = unsafe { RowToken::new(row) };
-        Ok(item::<Q>(&fetch, right))
+        let token = unsafe { RowToken::new(row) };
+        Ok(item::<Q>(&fetch, token))
     }
 }
 
@@ -247,8 +247,8 @@ impl<Q: QueryData> View<'_, Q> {
             let (fetch, row) = lookups.opened(found);
             // SAFETY: these are the rows of live entities (I-1), which are different (I-15). The view
             // holds the right, and is borrowed exclusively for as long as the items are used.
-            let right = unsafe { RowToken::new(row) };
-            item::<Q>(&fetch, right)
+            let token = unsafe { RowToken::new(row) };
+            item::<Q>(&fetch, token)
         }))
     }
 
@@ -297,8 +297,8 @@ impl<Q: QueryData> ViewShard<'_, Q> {
         // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and its
         // parts borrow it exclusively (`shards`). This is the only part with this entity, as was just
         // checked, and it is borrowed exclusively for as long as the item is used.
-        let right = unsafe { RowToken::new(row) };
-        Ok(item::<Q>(&fetch, right))
+        let token = unsafe { RowToken::new(row) };
+        Ok(item::<Q>(&fetch, token))
     }
 }
 
@@ -370,42 +370,42 @@ impl<Q: QueryData> ViewPlan<Q> {
 pub(crate) type ViewPlanOf<Q> = PlanOf<Q, (), Option<AddressOf<Q>>>;
 
 fn view_plan<Q: QueryData>(world: u64, registry: &mut Registry) -> ViewPlanOf<Q> {
-    plan::<Q, (), _>(world, &mut IdSource::Register(registry), "view", look::<Q>)
+    plan::<Q, (), _>(world, &mut IdSource::Register(registry), "view", update::<Q>)
 }
 
 #[cold]
 #[inline(never)]
-fn look<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], directory: &Directory) {
+fn update<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], directory: &Directory) {
     plan.find::<TermsOf<Q, ()>>(archetypes, true);
     // This value is no valid change count: if this function panics, the next use looks at all chunks
     // again.
-    plan.known = u64::MAX;
+    plan.cached_at = u64::MAX;
     plan.cached.clear();
     plan.cached.resize_with(directory.bound(), || None);
-    for found in &plan.matches {
-        let chunks = &archetypes[found.archetype.index()].chunks;
+    for matched in &plan.matches {
+        let chunks = &archetypes[matched.archetype.index()].chunks;
         // Chunks without rows as well, since a first row does not count as a change.
         for chunk in 0..chunks.all_count() {
-            let address = Q::Parts::address(&found.slots.0, &ChunkRef::new(chunks, chunk));
+            let address = Q::Parts::address(&matched.slots.0, &ChunkRef::new(chunks, chunk));
             plan.cached[chunks.id(chunk)] = Some(address);
         }
     }
-    plan.known = directory.changes();
+    plan.cached_at = directory.changes();
 }
 
-impl<'w> BorrowedRight<'w> {
+impl<'w> BorrowedToken<'w> {
     /// Returns random access to what a plan asks for. The plan was just extended.
     pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlan<Q>) -> View<'w, Q> {
-        let (right, guard) = self.into_parts();
-        let lookups = Lookups::new(right.to(plan.access()), &plan.0);
+        let (token, guard) = self.into_parts();
+        let lookups = Lookups::new(token.check(plan.access()), &plan.0);
         View { lookups, guard: Some(guard), marker: PhantomData }
     }
 }
 
-impl<'w> SourceRight<'w> {
+impl<'w> SourceToken<'w> {
     /// Returns random access to what a plan of the world itself asks for. The plan was just extended.
     pub(crate) fn view<Q: QueryData>(self, plan: &'w ViewPlanOf<Q>) -> View<'w, Q> {
-        let lookups = Lookups::new(self.to(&plan.access), plan);
+        let lookups = Lookups::new(self.check(&plan.access), plan);
         View { lookups, guard: None, marker: PhantomData }
     }
 }
@@ -501,12 +501,12 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     /// Creates a view. The words were prepared for these entities, and no other view uses them (I-12), as
     /// the plan is borrowed. The plan was just extended.
     pub(crate) fn new(
-        right: BorrowedRight<'w>,
+        token: BorrowedToken<'w>,
         plan: &'w ExclusivePlan<Q>,
         loops: &'w ClaimLoops,
     ) -> Self {
-        let (right, guard) = right.into_parts();
-        let lookups = Lookups::new(right.to(plan.access()), &plan.view.0).among_several();
+        let (token, guard) = token.into_parts();
+        let lookups = Lookups::new(token.check(plan.access()), &plan.view.0).among_several();
         Self { lookups, words: &plan.words, loops, begun: loops.begun(), _guard: guard }
     }
 
@@ -554,7 +554,7 @@ impl<'w, Q: QueryData> ExclusiveView<'w, Q> {
     fn refusal(&self, row: Entity, target: Entity, why: Refused) -> ClaimError {
         match why {
             Refused::Held => ClaimError::Held(target),
-            Refused::By(index) => {
+            Refused::ClaimedBy(index) => {
                 let other = self.lookups.source.entities.at(index).unwrap_or(row);
                 ClaimError::Contested { target, rows: [row.min(other), row.max(other)] }
             }
@@ -611,8 +611,8 @@ impl<Q: QueryData> Claim<'_, Q> {
         // SAFETY: the row is that of a live entity (I-1) in the chunk that was fetched. The view behind
         // this claim holds the right to all entities (I-10). The claim holds the word, which makes it
         // exclusive for this one (I-12), and `self` is borrowed exclusively.
-        let right = unsafe { RowToken::new(self.row) };
-        item::<Q>(&self.fetch, right)
+        let token = unsafe { RowToken::new(self.row) };
+        item::<Q>(&self.fetch, token)
     }
 }
 

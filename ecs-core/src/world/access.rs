@@ -6,7 +6,7 @@ use crate::component::Component;
 use crate::entity::Entity;
 use crate::error::{ComponentError, MissingComponent, NoSuchEntity, QueryEntityError};
 use crate::query::{
-    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, SourceRight, View, ViewPlan,
+    ExclusivePlan, Query, QueryData, QueryFilter, QueryPlan, ReadOnly, SourceToken, View, ViewPlan,
 };
 use crate::storage::RowAddress;
 
@@ -103,7 +103,7 @@ impl World {
         let (window, directory) = (self.window(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
         let plan = self.plans.query::<Q, F>(&mut self.registry, archetypes, directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).query(plan)
+        SourceToken::exclusive(&mut self.archetypes, &self.entities, directory, window).query(plan)
     }
 
     /// Returns a read-only query over all entities that have what `Q` asks for.
@@ -116,7 +116,7 @@ impl World {
     /// The matches are computed on each call; [`query_filtered`](Self::query_filtered) caches them.
     pub fn query_ref_filtered<Q: ReadOnly, F: QueryFilter>(&self) -> Query<'_, Q, F> {
         let (window, directory) = (self.window(), &self.blocks.directory);
-        Query::shared(&self.archetypes, &self.entities, directory, window, &self.registry)
+        Query::readonly(&self.archetypes, &self.entities, directory, window, &self.registry)
     }
 
     /// Returns a view: random access to some components of any entity.
@@ -128,7 +128,7 @@ impl World {
         let (window, directory) = (self.window(), &self.blocks.directory);
         let archetypes = self.archetypes.list();
         let plan = self.plans.view::<Q>(&mut self.registry, archetypes, directory);
-        SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window).view(plan)
+        SourceToken::exclusive(&mut self.archetypes, &self.entities, directory, window).view(plan)
     }
 
     /// Creates a reusable query plan, for [`WorldCell::query`](crate::WorldCell::query).

@@ -10,7 +10,7 @@ use super::{Res, ResMut, ResourceError, World};
 use crate::entity::Entity;
 use crate::error::AccessConflict;
 use crate::query::{
-    Access, BorrowedQuery, BorrowedRight, ExclusivePlan, ExclusiveView, LastRun, QueryData,
+    Access, BorrowedQuery, BorrowedToken, ExclusivePlan, ExclusiveView, LastRun, QueryData,
     QueryFilter, QueryPlan, Source, View, ViewPlan,
 };
 use crate::storage::ChangeWindow;
@@ -268,7 +268,7 @@ impl<'w> WorldCell<'w> {
         self,
         access: &'w Access,
         last_run: &mut LastRun,
-    ) -> Result<BorrowedRight<'w>, AccessConflict> {
+    ) -> Result<BorrowedToken<'w>, AccessConflict> {
         if let Some(rights) = self.rights.filter(|rights| rights.number != last_run.declared) {
             rights.check(access, self.world);
             last_run.declared = rights.number;
@@ -278,7 +278,7 @@ impl<'w> WorldCell<'w> {
         let since = core::mem::replace(&mut last_run.version, self.version);
         // SAFETY: the guard is that of this access to this world. All users go through cells, since the
         // first cell borrows the world exclusively (I-10).
-        Ok(unsafe { BorrowedRight::new(self.source(self.window(since)), access, guard) })
+        Ok(unsafe { BorrowedToken::new(self.source(self.window(since)), access, guard) })
     }
 
     fn check_resource<T: 'static>(self, write: bool) {
@@ -325,8 +325,8 @@ impl<'w> WorldCell<'w> {
         plan: &'w mut QueryPlan<Q, F>,
     ) -> Result<BorrowedQuery<'w, Q, F>, AccessConflict> {
         let (plan, last_run) = plan.extend(self.world.plan_source());
-        let right = self.take(&plan.access, last_run)?;
-        Ok(BorrowedQuery::new(right, plan))
+        let token = self.take(&plan.access, last_run)?;
+        Ok(BorrowedQuery::new(token, plan))
     }
 
     /// Returns a view: random access to some components, held until the view is dropped.
@@ -390,9 +390,9 @@ impl<'w> WorldCell<'w> {
         plan.view.extend(world.plan_source());
         plan.words.prepare(world.entities.slot_count());
         let plan = &*plan;
-        let right = self.take(plan.access(), &mut LastRun::default())?;
+        let token = self.take(plan.access(), &mut LastRun::default())?;
         let loops = world.borrows.claim_loops(self.slot_number());
-        Ok(ExclusiveView::new(right, plan, loops))
+        Ok(ExclusiveView::new(token, plan, loops))
     }
 
     /// Returns a resource for reading.
@@ -521,7 +521,7 @@ impl DeclaredAccess {
     /// Panics if `access` is not covered by the declaration.
     #[inline]
     fn check(&self, access: &Access, world: &World) {
-        if let Some((id, does)) = self.components.lacking(access) {
+        if let Some((id, does)) = self.components.first_uncovered(access) {
             let name = world.components()[id.index()].name();
             panic!("{} {does} {name}, which it has not declared", self.owner);
         }

@@ -70,7 +70,7 @@ impl<'w> DynamicBulk<'w> {
     /// # Errors
     /// Returns an error if the world does not know the id, or only the world removes the component.
     pub fn remove(self, id: ComponentId) -> Result<usize, ByIdError> {
-        self.world.changeable(id)?;
+        self.world.expect_unmanaged(id)?;
         let one = |world: &mut World, entity| world.by_id_mut().remove(entity, id).is_ok();
         Ok(self.matches().remove(self.world, &[id], one))
     }
@@ -98,11 +98,11 @@ impl<'w> DynamicBulk<'w> {
 
     fn matches(&self) -> Matches<impl Fn(&ChunkRef<'_>) -> Rows + use<'w>> {
         let query: &'w DynamicQuery = self.query;
-        let rows = |found: &'w DynamicMatch| {
-            let id = u32::try_from(found.archetype).expect("archetypes are numbered by u32");
+        let rows = |matched: &'w DynamicMatch| {
+            let id = u32::try_from(matched.archetype).expect("archetypes are numbered by u32");
             let rows = |chunk: &ChunkRef<'_>| {
                 let mut rows = Rows::All;
-                found.rows(chunk, &mut rows);
+                matched.rows(chunk, &mut rows);
                 rows
             };
             (ArchetypeId(id), rows)

@@ -199,7 +199,7 @@ impl<'w> ByIdMut<'w> {
         value: NonNull<u8>,
     ) -> Result<(), ByIdError> {
         let world = self.0;
-        world.changeable(id)?;
+        world.expect_unmanaged(id)?;
         let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         let info = world.registry.info(id);
         let (size, drop) = (info.layout.size(), info.erased.drop);
@@ -230,7 +230,7 @@ impl<'w> ByIdMut<'w> {
     /// lacks the component, or only the world removes it.
     pub fn remove(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         let world = self.0;
-        world.changeable(id)?;
+        world.expect_unmanaged(id)?;
         if world.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
             world.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
         }
@@ -293,7 +293,7 @@ impl<'w> ByIdMut<'w> {
         text: &str,
     ) -> Result<(), ByIdError> {
         let world = self.0;
-        let info = world.changeable(id)?;
+        let info = world.expect_unmanaged(id)?;
         let (known, component) = (info.erased.fields, info.name().clone());
         let (location, column) = world.find_by_id(entity, id)?;
         let value = world.archetypes.get(location.archetype).chunks.row(location.address, column);
@@ -315,7 +315,7 @@ impl<'w> ByIdMut<'w> {
     /// adds the component, or it has no default value.
     pub fn insert_default(self, entity: Entity, id: ComponentId) -> Result<(), ByIdError> {
         let world = self.0;
-        let info = world.changeable(id)?;
+        let info = world.expect_unmanaged(id)?;
         let default = info.erased.default;
         let put_default = default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
         let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
@@ -334,7 +334,7 @@ impl<'w> ByIdMut<'w> {
     /// lacks the component, or only the world changes it, such as the two sides of a relation.
     pub fn get_mut_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
         let world = self.0;
-        let component = world.changeable(id)?.name().clone();
+        let component = world.expect_unmanaged(id)?.name().clone();
         let location = world.locate(entity).ok_or(NoSuchEntity(entity))?;
         world.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
     }
@@ -451,7 +451,7 @@ impl<'w> ByIdMut<'w> {
     ) -> Result<Vec<Entity>, ByIdError> {
         let world = self.0;
         for (place, &(id, _)) in components.iter().enumerate() {
-            let info = world.changeable(id)?;
+            let info = world.expect_unmanaged(id)?;
             if components[..place].iter().any(|&(other, _)| other == id) {
                 return Err(ByIdError::Twice(info.name().clone()));
             }
@@ -550,7 +550,7 @@ impl World {
     }
 
     /// Returns the description of a component, unless only the world adds, changes and removes it.
-    pub(super) fn changeable(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
+    pub(super) fn expect_unmanaged(&self, id: ComponentId) -> Result<&ComponentInfo, ByIdError> {
         let info = self.registry.find(id)?;
         if info.managed { Err(ByIdError::Managed(info.name().clone())) } else { Ok(info) }
     }

@@ -68,11 +68,11 @@ pub(super) struct Term {
 #[derive(Clone, Copy, Debug)]
 struct Filter {
     id: ComponentId,
-    how: How,
+    kind: FilterKind,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+enum FilterKind {
     With,
     Without,
     Present,
@@ -83,6 +83,8 @@ enum How {
     Added,
 }
 
+use FilterKind::{Added, Changed, Disabled, Mask, Present, With, Without};
+
 /// An archetype that matches.
 #[derive(Debug)]
 pub(super) struct DynamicMatch {
@@ -90,7 +92,7 @@ pub(super) struct DynamicMatch {
     /// For each term, its slot in the archetype. Only optional terms can be missing.
     pub(super) slots: Box<[Option<TermSlot>]>,
     /// The filters that narrow the rows of a chunk.
-    narrowing: Box<[(How, TermSlot)]>,
+    row_filters: Box<[(FilterKind, TermSlot)]>,
 }
 
 impl DynamicMatch {
@@ -98,13 +100,13 @@ impl DynamicMatch {
     /// large.
     pub(super) fn rows(&self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
         *rows = Rows::All;
-        for (how, slot) in &self.narrowing {
-            match how {
-                How::With => slot.bits.keep_enabled(chunk, rows),
-                How::Without | How::Disabled => slot.bits.keep_disabled(chunk, rows),
-                How::Changed => slot.keep_later(false, chunk, rows),
-                How::Added => slot.keep_later(true, chunk, rows),
-                How::Present | How::Mask => {}
+        for (kind, slot) in &self.row_filters {
+            match kind {
+                With => slot.bits.keep_enabled(chunk, rows),
+                Without | Disabled => slot.bits.keep_disabled(chunk, rows),
+                Changed => slot.keep_later(false, chunk, rows),
+                Added => slot.keep_later(true, chunk, rows),
+                Present | Mask => {}
             }
         }
     }
@@ -139,9 +141,9 @@ impl DynamicQuery {
     /// changed.
     #[must_use]
     pub fn is_whole(&self) -> bool {
-        self.matches.iter().all(|found| {
-            let mut slots = found.slots.iter().flatten();
-            found.narrowing.is_empty() && slots.all(|slot| slot.bits.get().is_none())
+        self.matches.iter().all(|matched| {
+            let mut slots = matched.slots.iter().flatten();
+            matched.row_filters.is_empty() && slots.all(|slot| slot.bits.get().is_none())
         })
     }
 
@@ -157,7 +159,7 @@ impl DynamicQuery {
         }
         for (index, archetype) in source.archetypes.iter().enumerate().skip(self.seen) {
             self.seen = index + 1;
-            if self.access.leaves_out(archetype) {
+            if self.access.skips(archetype) {
                 continue;
             }
             self.matches.extend(self.match_of(index, archetype));
@@ -168,36 +170,40 @@ impl DynamicQuery {
     fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
         let has_bits = |slot: &TermSlot| slot.bits.get().is_some();
         // A component that cannot be disabled does not narrow the rows.
-        let enabled = |slot| Some((How::With, slot)).filter(|(_, slot)| has_bits(slot));
-        let mut narrowing = Vec::new();
+        let enabled = |slot| Some((With, slot)).filter(|(_, slot)| has_bits(slot));
+        let mut row_filters = Vec::new();
         let mut slots = Vec::with_capacity(self.terms.len());
         for term in &self.terms {
             let slot = TermSlot::find(term.info.id, archetype);
             if !term.optional {
-                narrowing.extend(enabled(slot?));
+                row_filters.extend(enabled(slot?));
             }
             slots.push(slot);
         }
-        for &Filter { id, how } in &self.filters {
+        for &Filter { id, kind } in &self.filters {
             let slot = TermSlot::find(id, archetype);
-            match how {
-                How::With => narrowing.extend(enabled(slot?)),
-                How::Present | How::Mask => _ = slot?,
-                How::Disabled => narrowing.push((how, slot.filter(has_bits)?)),
+            match kind {
+                With => row_filters.extend(enabled(slot?)),
+                Present | Mask => _ = slot?,
+                Disabled => row_filters.push((kind, slot.filter(has_bits)?)),
                 // A component that exists and cannot be disabled is always there.
-                How::Without if slot.is_some_and(|slot| !has_bits(&slot)) => return None,
-                How::Without => narrowing.extend(slot.map(|slot| (how, slot))),
-                How::Changed | How::Added => {
-                    narrowing.extend(enabled(slot?));
-                    narrowing.push((how, slot?));
+                Without if slot.is_some_and(|slot| !has_bits(&slot)) => return None,
+                Without => row_filters.extend(slot.map(|slot| (kind, slot))),
+                Changed | Added => {
+                    row_filters.extend(enabled(slot?));
+                    row_filters.push((kind, slot?));
                 }
             }
         }
-        Some(DynamicMatch { archetype: index, slots: slots.into(), narrowing: narrowing.into() })
+        Some(DynamicMatch {
+            archetype: index,
+            slots: slots.into(),
+            row_filters: row_filters.into(),
+        })
     }
     /// Whether the bits of a component are handed out.
     pub(super) fn masks(&self, id: ComponentId) -> bool {
-        self.filters.iter().any(|filter| filter.id == id && filter.how == How::Mask)
+        self.filters.iter().any(|filter| filter.id == id && filter.kind == Mask)
     }
     /// Returns the indices of the optional terms.
     pub(super) fn optional_terms(&self) -> impl Iterator<Item = usize> + '_ {
@@ -242,8 +248,8 @@ impl DynamicQueryBuilder {
         self
     }
 
-    fn filter(mut self, id: ComponentId, how: How) -> Self {
-        self.filters.push(Filter { id, how });
+    fn filter(mut self, id: ComponentId, kind: FilterKind) -> Self {
+        self.filters.push(Filter { id, kind });
         self
     }
 
@@ -269,40 +275,40 @@ impl DynamicQueryBuilder {
 
     /// Requires that the row has the component, enabled.
     pub fn with(self, id: ComponentId) -> Self {
-        self.filter(id, How::With)
+        self.filter(id, With)
     }
 
     /// Requires that the row lacks the component, or has it disabled.
     pub fn without(self, id: ComponentId) -> Self {
-        self.filter(id, How::Without)
+        self.filter(id, Without)
     }
 
     /// Requires that the row has the component, enabled or not.
     pub fn present(self, id: ComponentId) -> Self {
-        self.filter(id, How::Present)
+        self.filter(id, Present)
     }
 
     /// Requires that the row has the component, enabled or not. A [run](crate::DynamicRun::mask) says
     /// which.
     pub fn mask(self, id: ComponentId) -> Self {
-        self.filter(id, How::Mask)
+        self.filter(id, Mask)
     }
 
     /// Requires that the row has the component, disabled.
     pub fn disabled(self, id: ComponentId) -> Self {
-        self.filter(id, How::Disabled)
+        self.filter(id, Disabled)
     }
 
     /// Requires that the row has the component, enabled, and that it was changed after the version given
     /// to [`DynamicRows::since`](crate::DynamicRows::since), in the sense of [`Changed`](crate::Changed).
     pub fn changed(self, id: ComponentId) -> Self {
-        self.filter(id, How::Changed)
+        self.filter(id, Changed)
     }
 
     /// Requires that the row has the component, enabled, and that it was added after the version given to
     /// [`DynamicRows::since`](crate::DynamicRows::since), in the sense of [`Added`](crate::Added).
     pub fn added(self, id: ComponentId) -> Self {
-        self.filter(id, How::Added)
+        self.filter(id, Added)
     }
 
     /// Builds the query for this world.
@@ -339,13 +345,13 @@ impl DynamicQueryBuilder {
         for filter in &self.filters {
             let info = registry.find(filter.id)?;
             access.add(Use::Name, filter.id);
-            if filter.how == How::Disabled && !info.enableable {
+            if filter.kind == Disabled && !info.enableable {
                 return Err(DynamicQueryError::NotEnableable(info.name.clone()));
             }
-            if info.enableable && filter.how != How::Present {
+            if info.enableable && filter.kind != Present {
                 access.add(Use::BitRead, filter.id);
             }
-            if filter.how == How::Changed {
+            if filter.kind == Changed {
                 access.add(Use::VersionRead, filter.id);
             }
             if self.contradicts(info) {
@@ -367,11 +373,11 @@ impl DynamicQueryBuilder {
     /// Whether no row can have the component as the terms and filters require.
     fn contradicts(&self, info: &ComponentInfo) -> bool {
         let asked =
-            |how| self.filters.iter().any(|filter| filter.id == info.id && filter.how == how);
+            |kind| self.filters.iter().any(|filter| filter.id == info.id && filter.kind == kind);
         let handed_out = self.terms.iter().any(|&(id, _, optional)| id == info.id && !optional);
-        let enabled = handed_out || [How::With, How::Changed, How::Added].into_iter().any(asked);
-        let there = enabled || asked(How::Present) || asked(How::Mask) || asked(How::Disabled);
-        (enabled && (asked(How::Without) || asked(How::Disabled)))
-            || (there && asked(How::Without) && !info.enableable)
+        let enabled = handed_out || [With, Changed, Added].into_iter().any(asked);
+        let there = enabled || asked(Present) || asked(Mask) || asked(Disabled);
+        (enabled && (asked(Without) || asked(Disabled)))
+            || (there && asked(Without) && !info.enableable)
     }
 }

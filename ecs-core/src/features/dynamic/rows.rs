@@ -10,7 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowedRight, ChunkRef, ChunkWalk, LastRun, RangeToken, Source, SourceRight};
+use crate::query::{BorrowedToken, ChunkRef, ChunkWalk, LastRun, RangeToken, Source, SourceToken};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -40,7 +40,7 @@ use crate::world::{World, WorldCell};
 /// ```
 pub struct DynamicRows<'w> {
     /// The access to what the query asks for.
-    right: SourceRight<'w>,
+    token: SourceToken<'w>,
     query: &'w DynamicQuery,
 }
 
@@ -49,7 +49,7 @@ debug_fields!([] DynamicRows<'_>: query);
 impl<'w> DynamicRows<'w> {
     /// Returns the same rows for a shorter time. These can be used again afterwards.
     pub fn reborrow(&mut self) -> DynamicRows<'_> {
-        DynamicRows { right: self.right.reborrow(), query: self.query }
+        DynamicRows { token: self.token.reborrow(), query: self.query }
     }
 
     /// Returns the same rows, where only what was changed or added after this version of the world is
@@ -71,7 +71,7 @@ impl<'w> DynamicRows<'w> {
     /// ```
     #[must_use]
     pub fn since(self, version: u64) -> Self {
-        Self { right: self.right.since(version), ..self }
+        Self { token: self.token.since(version), ..self }
     }
 
     /// Calls `f` with every row.
@@ -82,7 +82,7 @@ impl<'w> DynamicRows<'w> {
     /// Calls `f` with every run of consecutive rows that have the same optional terms. A run is a whole
     /// chunk if nothing in it is disabled.
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
-        let mut walk = Walk::new(self);
+        let mut walk = RunIter::new(self);
         while let Some(run) = walk.next_run() {
             f(run);
         }
@@ -108,11 +108,11 @@ impl<'w> DynamicRows<'w> {
     /// # Ok::<(), formic_ecs::DynamicQueryError>(())
     /// ```
     pub fn mark_written(self) {
-        let Self { right, query } = self;
-        let source = right.source();
-        for found in &query.matches {
-            let chunks = &source.archetypes[found.archetype].chunks;
-            let terms = query.terms.iter().zip(&found.slots);
+        let Self { token, query } = self;
+        let source = token.source();
+        for matched in &query.matches {
+            let chunks = &source.archetypes[matched.archetype].chunks;
+            let terms = query.terms.iter().zip(&matched.slots);
             for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
                 for chunk in 0..chunks.used_count() {
                     let chunk = ChunkRef { chunks, chunk, window: source.window };
@@ -128,13 +128,13 @@ impl<'w> DynamicRows<'w> {
     /// Returns the number of rows that match.
     #[must_use]
     pub fn count(&self) -> usize {
-        let source = self.right.source();
-        let rows_of = |found: &DynamicMatch| {
-            let chunks = &source.archetypes[found.archetype].chunks;
+        let source = self.token.source();
+        let rows_of = |matched: &DynamicMatch| {
+            let chunks = &source.archetypes[matched.archetype].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
                 let chunk = ChunkRef { chunks, chunk, window: source.window };
-                found.rows(&chunk, &mut rows);
+                matched.rows(&chunk, &mut rows);
                 rows.count(chunk.len())
             };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
@@ -147,14 +147,14 @@ impl<'w> DynamicRows<'w> {
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match.
     pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
-        let location = self.right.source().locate(entity).ok_or(NoSuchEntity(entity))?;
+        let location = self.token.source().locate(entity).ok_or(NoSuchEntity(entity))?;
         let matches = &self.query.matches;
-        let found = matches
-            .binary_search_by_key(&location.archetype.index(), |found| found.archetype)
+        let index = matches
+            .binary_search_by_key(&location.archetype.index(), |matched| matched.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
-        let mut walk = Walk::new(self.reborrow());
-        walk.open(found, chunk, 0);
+        let mut walk = RunIter::new(self.reborrow());
+        walk.open(index, chunk, 0);
         let opened = walk.open.as_mut().ok_or(QueryEntityError::NotMatching(entity))?;
         _ = opened.rows.split_to(row);
         let run = walk.next_of_open().filter(|run| run.rows.rows().start == row);
@@ -167,14 +167,14 @@ impl<'w> IntoIterator for DynamicRows<'w> {
     type IntoIter = DynamicRowIter<'w>;
 
     fn into_iter(self) -> DynamicRowIter<'w> {
-        DynamicRowIter { walk: Walk::new(self), run: None }
+        DynamicRowIter { walk: RunIter::new(self), run: None }
     }
 }
 
 /// An iterator over the rows of a [`DynamicQuery`].
 #[derive(Debug)]
 pub struct DynamicRowIter<'w> {
-    walk: Walk<'w>,
+    walk: RunIter<'w>,
     /// The remaining rows of the current run.
     run: Option<DynamicRun<'w>>,
 }
@@ -193,7 +193,7 @@ impl<'w> Iterator for DynamicRowIter<'w> {
 }
 
 /// The iteration over the runs of a query, each once (I-11).
-struct Walk<'w> {
+struct RunIter<'w> {
     source: Source<'w>,
     query: &'w DynamicQuery,
     chunks: ChunkWalk<'w>,
@@ -205,12 +205,12 @@ struct Walk<'w> {
     matching: Rows,
 }
 
-debug_fields!([] Walk<'_>: query);
+debug_fields!([] RunIter<'_>: query);
 
-impl<'w> Walk<'w> {
+impl<'w> RunIter<'w> {
     fn new(rows: DynamicRows<'w>) -> Self {
-        let (source, query) = (rows.right.source(), rows.query);
-        let chunks = rows.right.walk(query.access());
+        let (source, query) = (rows.token.source(), rows.query);
+        let chunks = rows.token.walk(query.access());
         let (next_match, next_chunk, ordinal, open, matching) = (0, 0, 0, None, Rows::None);
         Self { source, query, chunks, next_match, next_chunk, ordinal, open, matching }
     }
@@ -233,8 +233,8 @@ impl<'w> Walk<'w> {
 
     /// Enters the next chunk, if there is one. `open` is `None` if none of its rows matches.
     fn open_next(&mut self) -> bool {
-        while let Some(found) = self.query.matches.get(self.next_match) {
-            let chunks = &self.source.archetypes[found.archetype].chunks;
+        while let Some(matched) = self.query.matches.get(self.next_match) {
+            let chunks = &self.source.archetypes[matched.archetype].chunks;
             if self.next_chunk < chunks.used_count() {
                 self.open(self.next_match, self.next_chunk, self.ordinal);
                 self.next_chunk += 1;
@@ -248,26 +248,26 @@ impl<'w> Walk<'w> {
     }
 
     /// Enters a chunk: reads its bits once, and marks the columns that will be written.
-    fn open(&mut self, found: usize, chunk: usize, ordinal: usize) {
+    fn open(&mut self, index: usize, chunk: usize, ordinal: usize) {
         let (query, window) = (self.query, self.source.window);
-        let found = &query.matches[found];
-        let archetype = &self.source.archetypes[found.archetype];
-        let (at, mut rows) = self.chunks.open(found.archetype, chunk);
-        found.rows(&at, &mut self.matching);
+        let matched = &query.matches[index];
+        let archetype = &self.source.archetypes[matched.archetype];
+        let (at, mut rows) = self.chunks.open(matched.archetype, chunk);
+        matched.rows(&at, &mut self.matching);
         if matches!(self.matching, Rows::None) {
             self.open = None;
             return;
         }
         let optionals =
-            query.optional_terms().map(|term| (term, found.optional_rows(&at, term))).collect();
-        for (term, slot) in query.terms.iter().zip(&found.slots) {
+            query.optional_terms().map(|term| (term, matched.optional_rows(&at, term))).collect();
+        for (term, slot) in query.terms.iter().zip(&matched.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
                 at.record(slot.column()).stamps().mark(window.version);
             }
         }
         let place = DynamicRun {
             archetype,
-            found,
+            matched,
             query,
             window,
             chunk,
@@ -318,7 +318,7 @@ impl<'w> OpenChunk<'w> {
 /// The rows of a [`DynamicQuery`] through a [`WorldCell`]. It holds the access to the query's components
 /// while it lives, and lends it to one iteration at a time.
 pub struct BorrowedDynamicRows<'w> {
-    right: BorrowedRight<'w>,
+    token: BorrowedToken<'w>,
     query: &'w DynamicQuery,
 }
 
@@ -327,7 +327,7 @@ debug_fields!([] BorrowedDynamicRows<'_>: query);
 impl BorrowedDynamicRows<'_> {
     /// Returns the rows, for as long as this is borrowed.
     pub fn rows(&mut self) -> DynamicRows<'_> {
-        DynamicRows { right: self.right.lend(), query: self.query }
+        DynamicRows { token: self.token.lend(), query: self.query }
     }
 }
 
@@ -344,8 +344,8 @@ impl World {
         query.extend(self.plan_source())?;
         self.next_version();
         let (window, directory) = (self.window(), &self.blocks.directory);
-        let right = SourceRight::exclusive(&mut self.archetypes, &self.entities, directory, window);
-        Ok(DynamicRows { right, query })
+        let token = SourceToken::exclusive(&mut self.archetypes, &self.entities, directory, window);
+        Ok(DynamicRows { token, query })
     }
 }
 
@@ -364,7 +364,7 @@ impl<'w> WorldCell<'w> {
         query.extend(world.plan_source())?;
         let query = &*query;
         Ok(BorrowedDynamicRows {
-            right: self.take(query.access(), &mut LastRun::default())?,
+            token: self.take(query.access(), &mut LastRun::default())?,
             query,
         })
     }

@@ -36,7 +36,7 @@ use crate::storage::{ChangeWindow, ColumnRecord, OneThread, RowAddress};
 // Each row is in only one run that is handed out (I-11).
 pub struct DynamicRun<'w> {
     pub(super) archetype: &'w Archetype,
-    pub(super) found: &'w DynamicMatch,
+    pub(super) matched: &'w DynamicMatch,
     pub(super) query: &'w DynamicQuery,
     pub(super) window: ChangeWindow,
     pub(super) chunk: usize,
@@ -70,7 +70,7 @@ impl<'w> DynamicRun<'w> {
     fn term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
         let terms = &self.query.terms;
         let (wanted, slot) =
-            terms.get(term).zip(self.found.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
+            terms.get(term).zip(self.matched.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
         let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
         Ok((wanted, slot.column()))
     }
@@ -92,7 +92,7 @@ impl<'w> DynamicRun<'w> {
 
     /// Marks the rows of a term that is handed out for writing as changed, if it is tracked.
     fn mark(&self, term: usize) {
-        let Some(slot) = &self.found.slots[term] else { return };
+        let Some(slot) = &self.matched.slots[term] else { return };
         let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
         if let Some(versions) = slot.row_versions(&chunk) {
             versions.changed.mark_run(self.rows.rows(), self.window);

@@ -16,9 +16,9 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         scratch.units.clear();
         scratch.words.clear();
         scratch.batch_count = 0;
-        for (ordinal, place) in self.places().enumerate() {
-            let (found, chunk) = self.place(place);
-            scratch.push(place, ordinal, chunk.len(), &rows::<Q, F>(found, &chunk));
+        for (ordinal, indices) in self.chunk_indices().enumerate() {
+            let (matched, chunk) = self.chunk_at(indices);
+            scratch.push(indices, ordinal, chunk.len(), &rows::<Q, F>(matched, &chunk));
         }
         scratch.taken.prepare(scratch.batch_count);
         ParallelChunks { source: self.source, matches: &self.matches, scratch }
@@ -27,7 +27,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 
 /// One chunk of one match that has rows to visit.
 #[derive(Clone, Copy, Debug)]
-struct Unit {
+struct ChunkUnit {
     index: usize,
     chunk: usize,
     ordinal: usize,
@@ -43,7 +43,7 @@ const BATCH_ROWS: usize = 64;
 /// Reusable memory for splitting a query into chunks.
 #[derive(Debug, Default)]
 pub struct ParallelScratch {
-    units: Vec<Unit>,
+    units: Vec<ChunkUnit>,
     /// The masks of the units that have one.
     words: Vec<u64>,
     batch_count: usize,
@@ -92,12 +92,12 @@ impl ParallelScratch {
         };
         let first_batch = self.batch_count;
         self.batch_count += len.div_ceil(BATCH_ROWS);
-        self.units.push(Unit { index, chunk, ordinal, first_batch, mask });
+        self.units.push(ChunkUnit { index, chunk, ordinal, first_batch, mask });
     }
 
     /// Returns the rows of a unit that are visited within a part of its chunk. The part starts at a word
     /// of the mask.
-    fn rows(&self, unit: Unit, within: &Range<usize>) -> Rows {
+    fn rows(&self, unit: ChunkUnit, within: &Range<usize>) -> Rows {
         match unit.mask {
             None => Rows::All,
             Some(start) => Rows::Some(RowMask::from_words(&self.words[start..], within)),
@@ -206,15 +206,15 @@ impl<'w, Q: QueryData, F: QueryFilter> ParallelChunks<'w, Q, F> {
 
     /// Takes these batches of a unit.
     #[inline]
-    fn take_part(&self, unit: Unit, batches: Range<usize>) -> Option<Chunk<'_, Q>> {
+    fn take_part(&self, unit: ChunkUnit, batches: Range<usize>) -> Option<Chunk<'_, Q>> {
         let taken = unit.first_batch + batches.start..unit.first_batch + batches.end;
         if !self.scratch.taken.take(taken) {
             return None;
         }
-        let found = &self.matches[unit.index];
-        let chunk = self.source.chunk(found.archetype, unit.chunk);
+        let matched = &self.matches[unit.index];
+        let chunk = self.source.chunk(matched.archetype, unit.chunk);
         let within = batches.start * BATCH_ROWS..chunk.len().min(batches.end * BATCH_ROWS);
-        let fetch = Q::Parts::fetch(&found.slots.0, &chunk);
+        let fetch = Q::Parts::fetch(&matched.slots.0, &chunk);
         // The rows were those of this chunk when the query was split, and none has come or gone since, as
         // the query borrows the world. This holds the right to all chunks (I-10). Each chunk is a unit
         // once, each row is in one batch, and the bits show that these batches have not been given away

@@ -27,8 +27,8 @@ impl<T: Component> QueryParts for &T {
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-        fetch.read(right)
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
+        fetch.read(token)
     }
 }
 
@@ -107,11 +107,11 @@ impl<T: Component> QueryParts for &mut T {
     }
 
     #[inline]
-    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> &'w mut [T] {
+    fn run<'w>(fetch: &Self::Fetch<'w>, token: RangeToken<'w>) -> &'w mut [T] {
         if let (true, Some((stamps, window))) = (T::TRACKED, fetch.stamps) {
-            stamps.changed.mark_run(right.rows(), window);
+            stamps.changed.mark_run(token.rows(), window);
         }
-        fetch.values.write_run(&right)
+        fetch.values.write_run(&token)
     }
 
     // The rows are already stamped.
@@ -119,17 +119,17 @@ impl<T: Component> QueryParts for &mut T {
     fn with_run<'w>(
         _fetch: &Self::Fetch<'w>,
         run: Self::Run<'w>,
-        right: &RangeToken<'w>,
+        token: &RangeToken<'w>,
     ) -> Self::Fetch<'w> {
-        WriteFetch { values: Values::of_run_mut(run, right), stamps: None }
+        WriteFetch { values: Values::of_run_mut(run, token), stamps: None }
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
         if let (true, Some((stamps, window))) = (T::TRACKED, fetch.stamps) {
-            stamps.changed.mark(right.row(), window);
+            stamps.changed.mark(token.row(), window);
         }
-        fetch.values.write(right)
+        fetch.values.write(token)
     }
 }
 

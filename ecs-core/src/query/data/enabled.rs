@@ -106,7 +106,7 @@ macro_rules! enabled_data {
             fn open<'w>(
                 address: &Self::Address,
                 token: AddressToken<'w>,
-                _moment: ChangeWindow,
+                _window: ChangeWindow,
             ) -> Self::Fetch<'w> {
                 BitsFetch(address.get(token))
             }
@@ -114,8 +114,8 @@ macro_rules! enabled_data {
             super::no_run!();
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-                ($make)(fetch.bit(right.row()))
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
+                ($make)(fetch.bit(token.row()))
             }
         }
     };

@@ -67,8 +67,8 @@ macro_rules! entity_data {
             }
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-                ($make)(*fetch.read(right))
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
+                ($make)(*fetch.read(token))
             }
         }
     };

@@ -49,9 +49,9 @@ macro_rules! tuple_data {
             }
 
             #[inline]
-            fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
+            fn run<'w>(fetch: &Self::Fetch<'w>, token: RangeToken<'w>) -> Self::Run<'w> {
                 let ($($var,)*) = fetch;
-                ($($name::run($var, right.clone()),)*)
+                ($($name::run($var, token.clone()),)*)
             }
 
             #[inline]
@@ -59,17 +59,17 @@ macro_rules! tuple_data {
             fn with_run<'w>(
                 fetch: &Self::Fetch<'w>,
                 run: Self::Run<'w>,
-                right: &RangeToken<'w>,
+                token: &RangeToken<'w>,
             ) -> Self::Fetch<'w> {
                 let ($($name,)*) = fetch;
                 let ($($var,)*) = run;
-                ($($name::with_run($name, $var, right),)*)
+                ($($name::with_run($name, $var, token),)*)
             }
 
             #[inline]
             fn visit<'w, Row: QueryData<Parts = Self>>(
                 fetch: &Self::Fetch<'w>,
-                right: RangeToken<'w>,
+                token: RangeToken<'w>,
                 f: &mut impl FnMut(Row::Item<'w>),
             ) {
                 // A separate function that is never inlined: only as arguments do references tell the
@@ -78,25 +78,25 @@ macro_rules! tuple_data {
                 fn apart<'w, $($name: QueryParts,)* Row, Visit>(
                     fetch: &<($($name,)*) as QueryParts>::Fetch<'w>,
                     $($var: $name::Run<'w>,)*
-                    right: RangeToken<'w>,
+                    token: RangeToken<'w>,
                     f: &mut Visit,
                 ) where
                     Row: QueryData<Parts = ($($name,)*)>,
                     Visit: FnMut(Row::Item<'w>),
                 {
-                    let fetch = <($($name,)*) as QueryParts>::with_run(fetch, ($($var,)*), &right);
-                    right.into_rows().for_each(|right| {
-                        f(Row::from_parts(<($($name,)*) as QueryParts>::item(&fetch, right)));
+                    let fetch = <($($name,)*) as QueryParts>::with_run(fetch, ($($var,)*), &token);
+                    token.into_rows().for_each(|token| {
+                        f(Row::from_parts(<($($name,)*) as QueryParts>::item(&fetch, token)));
                     });
                 }
-                let ($($var,)*) = Self::run(fetch, right.clone());
-                apart::<$($name,)* Row, _>(fetch, $($var,)* right, f);
+                let ($($var,)*) = Self::run(fetch, token.clone());
+                apart::<$($name,)* Row, _>(fetch, $($var,)* token, f);
             }
 
             #[inline]
-            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
+            fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
                 let ($($var,)*) = fetch;
-                ($($name::item($var, right),)*)
+                ($($name::item($var, token),)*)
             }
         }
 

@@ -69,9 +69,9 @@ impl<Q: QueryParts> QueryParts for Option<Q> {
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
         let (fetch, rows) = fetch.as_ref()?;
-        rows.contains(right.row()).then(|| Q::item(fetch, right))
+        rows.contains(token.row()).then(|| Q::item(fetch, token))
     }
 }
 
@@ -100,7 +100,7 @@ impl<Q: Term> Term for Present<Q> {
     const NARROWS: bool = false;
 
     fn state(ids: &mut IdSource<'_>, access: &mut Access) -> Self::State {
-        (access.unnarrowed(|access| Q::state(ids, access)), PhantomData)
+        (access.without_narrowing(|access| Q::state(ids, access)), PhantomData)
     }
 
     fn slots(state: &Self::State, archetype: &Archetype) -> Option<Self::Slots> {
@@ -131,22 +131,22 @@ impl<Q: QueryParts> QueryParts for Present<Q> {
     }
 
     #[inline]
-    fn run<'w>(fetch: &Self::Fetch<'w>, right: RangeToken<'w>) -> Self::Run<'w> {
-        Q::run(fetch, right)
+    fn run<'w>(fetch: &Self::Fetch<'w>, token: RangeToken<'w>) -> Self::Run<'w> {
+        Q::run(fetch, token)
     }
 
     #[inline]
     fn with_run<'w>(
         fetch: &Self::Fetch<'w>,
         run: Self::Run<'w>,
-        right: &RangeToken<'w>,
+        token: &RangeToken<'w>,
     ) -> Self::Fetch<'w> {
-        Q::with_run(fetch, run, right)
+        Q::with_run(fetch, run, token)
     }
 
     #[inline]
-    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, right: RowToken<'a>) -> Self::Item<'a> {
-        Q::item(fetch, right)
+    fn item<'a, 'w: 'a>(fetch: &Self::Fetch<'w>, token: RowToken<'a>) -> Self::Item<'a> {
+        Q::item(fetch, token)
     }
 }
 
