@@ -291,7 +291,7 @@ impl Entities {
     }
 
     /// Creates a table with these slots and without live entities. Slots on the free list are free, and
-    /// the others are for [`move_in`](Self::move_in). Returns `None` if no table can be like that.
+    /// the others are for [`occupy`](Self::occupy). Returns `None` if no table can be like that.
     pub(crate) fn vacant(
         generations: impl ExactSizeIterator<Item = u32>,
         free: impl Iterator<Item = u32>,
@@ -320,7 +320,7 @@ impl Entities {
 
     /// Makes an entity live in its slot of a [`vacant`](Self::vacant) table, and returns whether that was
     /// possible.
-    pub(crate) fn move_in(&mut self, entity: Entity, place: Place) -> bool {
+    pub(crate) fn occupy(&mut self, entity: Entity, place: Place) -> bool {
         let slot = self.slots.get_mut(entity.index() as usize);
         let vacant = Slot { generation: entity.generation() | EMPTY, word: RETIRED };
         match slot.filter(|slot| !entity.is_deferred() && **slot == vacant) {

@@ -79,12 +79,12 @@ impl Deferred {
     /// Makes room for the real entities.
     pub(super) fn begin_playback(&mut self) {
         self.spawned.clear();
-        // Placeholders, which `enter` overwrites: each deferred handle has one spawn.
+        // Placeholders, which `set_entity` overwrites: each deferred handle has one spawn.
         self.spawned.resize(self.count, Entity::deferred(0, 0));
     }
 
     /// Records the real entity of a deferred handle of this buffer.
-    pub(super) fn enter(&mut self, deferred: Entity, entity: Entity) {
+    pub(super) fn set_entity(&mut self, deferred: Entity, entity: Entity) {
         if let Some(index) = self.index_of(deferred) {
             self.spawned[index] = entity;
         }

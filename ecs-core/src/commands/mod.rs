@@ -90,7 +90,7 @@ pub struct CommandBuffer {
     arena: Arena,
     deferred: Deferred,
     /// Memory that playback reuses.
-    places: Vec<stream::Place>,
+    positions: Vec<stream::Position>,
 }
 
 /// One command.
@@ -142,7 +142,7 @@ impl CommandBuffer {
             records: Vec::new(),
             arena: Arena::default(),
             deferred: Deferred::default(),
-            places: Vec::new(),
+            positions: Vec::new(),
         }
     }
 

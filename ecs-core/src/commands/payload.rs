@@ -153,7 +153,7 @@ where
 
 /// A bundle that was taken from its record. It is dropped unless it is used.
 #[derive(Debug)]
-pub(super) struct Held<'a> {
+pub(super) struct TakenBundle<'a> {
     payload: ManuallyDrop<Payload>,
     arena: &'a Arena,
 }
@@ -168,7 +168,7 @@ enum Use<'a> {
     Insert(&'a mut World, Entity, &'a mut Outcome),
 }
 
-impl Held<'_> {
+impl TakenBundle<'_> {
     #[inline]
     fn into_payload(self) -> (Offset, &'static BundleFns) {
         let this = ManuallyDrop::new(self);
@@ -194,7 +194,7 @@ impl Held<'_> {
 
 // SAFETY: the value is a bundle of the type that the functions belong to. They check for that type, and
 // write all of it as that type does (I-2, I-9).
-unsafe impl AnyParts for Held<'_> {
+unsafe impl AnyParts for TakenBundle<'_> {
     #[inline]
     unsafe fn write(self, columns: &BundleColumns, row: usize) {
         let (arena, (offset, functions)) = (self.arena, self.into_payload());
@@ -204,9 +204,9 @@ unsafe impl AnyParts for Held<'_> {
     }
 }
 
-impl Drop for Held<'_> {
+impl Drop for TakenBundle<'_> {
     fn drop(&mut self) {
-        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1). A `Held`
+        // SAFETY: a bundle of this type is there and was not taken (`CommandBuffer::take`, C-1). A bundle
         // that was used is forgotten, and does not get here.
         unsafe { (self.payload.functions.take)(self.arena, self.payload.offset, Use::Drop) };
     }
@@ -240,9 +240,9 @@ pub(super) struct BundleFns {
 }
 
 /// Holds the functions as a constant, so that they can be borrowed as `'static`.
-struct Of<P>(core::marker::PhantomData<P>);
+struct BundleFnsOf<P>(core::marker::PhantomData<P>);
 
-impl<P: Parts> Of<P> {
+impl<P: Parts> BundleFnsOf<P> {
     const BUNDLE: &'static BundleFns = &BundleFns {
         transition: Bundles::transition::<P>,
         remove: |world, entity| world.remove_parts::<P>(entity).map(drop).map_err(Into::into),
@@ -261,7 +261,7 @@ impl PartialEq for BundleFns {
 
 impl BundleFns {
     pub(super) fn of<P: Parts>() -> &'static Self {
-        Of::<P>::BUNDLE
+        BundleFnsOf::<P>::BUNDLE
     }
 
     /// Returns the transition of a row to which the bundle is added.
@@ -317,9 +317,10 @@ unsafe fn map_entities<P: Parts>(arena: &mut Arena, offset: Offset, map: &mut Ma
 impl CommandBuffer {
     /// Takes a command out of its record, which gives it up (C-1). A stored call is dropped.
     #[inline]
-    pub(super) fn take(&mut self, record: usize) -> Action<Held<'_>> {
+    pub(super) fn take(&mut self, record: usize) -> Action<TakenBundle<'_>> {
         // The record belongs to the same buffer as the arena, and gives the payload up here.
-        let hold = |payload| Held { payload: ManuallyDrop::new(payload), arena: &self.arena };
+        let hold =
+            |payload| TakenBundle { payload: ManuallyDrop::new(payload), arena: &self.arena };
         match core::mem::replace(&mut self.records[record].action, Action::Taken) {
             Action::Call(call) => {
                 // SAFETY: the closure is there, has the type of the function, and was not taken (C-1).

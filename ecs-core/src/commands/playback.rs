@@ -3,7 +3,7 @@
 use alloc::vec::Vec;
 
 use super::deferred::NO_ENTITY;
-use super::payload::Held;
+use super::payload::TakenBundle;
 use super::runs;
 use super::stream::{Order, Stream};
 use super::{Action, CommandBuffer};
@@ -69,8 +69,8 @@ pub(super) fn play(buffers: &mut [CommandBuffer], world: &mut World) -> Playback
     }
     let Some(first) = buffers.first_mut() else { return Playback::default() };
     // The first buffer keeps the memory.
-    let places = core::mem::take(&mut first.places);
-    let order = Order::new(buffers, places);
+    let positions = core::mem::take(&mut first.positions);
+    let order = Order::new(buffers, positions);
     let stream = Stream { buffers, order, next: 0 };
     let world_id = world.id();
     let mut playing =
@@ -97,7 +97,7 @@ impl Playing<'_> {
             let (buffer, record) = stream.order.at(index);
             let CommandBuffer { records, deferred, .. } = &mut stream.buffers[buffer];
             if matches!(records[record].action, Action::Spawn(_)) {
-                deferred.enter(records[record].entity, world.entities.reserve_one());
+                deferred.set_entity(records[record].entity, world.entities.reserve_one());
             }
         }
         let maps = |buffer: &&mut CommandBuffer| !buffer.deferred.is_empty();
@@ -161,15 +161,15 @@ impl Playing<'_> {
     }
 }
 
-impl Action<Held<'_>> {
+impl Action<TakenBundle<'_>> {
     fn play(self, world: &mut World, entity: Entity) -> Result<(), CommandFailureReason> {
         let no_such_entity = Err(CommandFailureReason::NoSuchEntity);
         match self {
-            Self::Spawn(held) if world.entities.is_reserved(entity) => {
-                held.spawn(world, entity);
+            Self::Spawn(bundle) if world.entities.is_reserved(entity) => {
+                bundle.spawn(world, entity);
                 Ok(())
             }
-            Self::Insert(held) => held.insert(world, entity),
+            Self::Insert(bundle) => bundle.insert(world, entity),
             Self::Remove(functions) => (functions.remove)(world, entity),
             Self::SetEnabled(set_enabled, enabled) => set_enabled(world, entity, enabled),
             Self::Despawn if world.despawn(entity).is_ok() => Ok(()),
@@ -180,7 +180,7 @@ impl Action<Held<'_>> {
 
 impl Drop for Playing<'_> {
     fn drop(&mut self) {
-        let places = self.stream.order.take_memory();
+        let positions = self.stream.order.take_memory();
         if !self.is_complete {
             // A panic ended the playback early. If the world was replaced, the handles that are reserved
             // in the one that is here now are not ours.
@@ -195,7 +195,7 @@ impl Drop for Playing<'_> {
         }
         self.stream.buffers.iter_mut().for_each(CommandBuffer::reset);
         if let Some(first) = self.stream.buffers.first_mut() {
-            first.places = places;
+            first.positions = positions;
         }
     }
 }

@@ -72,14 +72,14 @@ fn each(
 /// Plays commands on entities whose rows leave an archetype.
 fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
     // The flags of the source and of the target with which commands have to be played one by one.
-    let (change, told) = match kind {
+    let (change, one_by_one) = match kind {
         Kind::Spawn(functions) | Kind::Insert(functions) => {
-            let told = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
-            (Some((Change::Insert, functions)), told)
+            let one_by_one = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
+            (Some((Change::Insert, functions)), one_by_one)
         }
         Kind::Remove(functions) => {
-            let told = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
-            (Some((Change::Remove, functions)), told)
+            let one_by_one = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
+            (Some((Change::Remove, functions)), one_by_one)
         }
         Kind::Despawn => (None, (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE)),
     };
@@ -92,7 +92,7 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
         }
     };
     let Some(mut moves) = moves else { return };
-    if moves.source().flags.any(told.0) || moves.target_flags().any(told.1) {
+    if moves.source().flags.any(one_by_one.0) || moves.target_flags().any(one_by_one.1) {
         return;
     }
     if moves.drops_values() {

@@ -3,14 +3,14 @@
 use alloc::vec::Vec;
 
 use super::deferred::Outcome;
-use super::payload::Held;
+use super::payload::TakenBundle;
 use super::{Action, CommandBuffer, Record};
 use crate::entity::Entity;
 use crate::world::World;
 
 /// The position of a command. Positions are ordered as the commands are played.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(super) struct Place {
+pub(super) struct Position {
     sort_key: u64,
     buffer: usize,
     record: usize,
@@ -20,46 +20,47 @@ pub(super) struct Place {
 #[derive(Debug)]
 pub(super) struct Order {
     /// Empty if one buffer has all commands, in order.
-    places: Vec<Place>,
+    positions: Vec<Position>,
     /// The index of that buffer.
     only: usize,
     len: usize,
 }
 
 impl Order {
-    /// Orders commands by sort key, then by buffer, then by the order of recording. `places` is reused
+    /// Orders commands by sort key, then by buffer, then by the order of recording. `positions` is reused
     /// memory, and empty.
-    pub(super) fn new(buffers: &[CommandBuffer], mut places: Vec<Place>) -> Self {
+    pub(super) fn new(buffers: &[CommandBuffer], mut positions: Vec<Position>) -> Self {
         let filled = |buffer: &CommandBuffer| !buffer.is_empty();
         let only = buffers.iter().position(filled).unwrap_or_default();
         let len = buffers.iter().map(CommandBuffer::len).sum();
         let is_only = buffers.iter().skip(only + 1).all(CommandBuffer::is_empty);
         if !is_only || buffers.get(only).is_some_and(|buffer| !buffer.is_sorted) {
             for (buffer, CommandBuffer { records, .. }) in buffers.iter().enumerate() {
-                let place = |(record, &Record { sort_key, .. })| Place { sort_key, buffer, record };
-                places.extend(records.iter().enumerate().map(place));
+                let position =
+                    |(record, &Record { sort_key, .. })| Position { sort_key, buffer, record };
+                positions.extend(records.iter().enumerate().map(position));
             }
-            if !places.is_sorted() {
+            if !positions.is_sorted() {
                 // No two are equal, so the result is that of a stable sort, which needs memory.
-                places.sort_unstable();
+                positions.sort_unstable();
             }
         }
-        Self { places, only, len }
+        Self { positions, only, len }
     }
 
     /// Returns the buffer and the record of the command at this index of the order.
     #[inline]
     pub(super) fn at(&self, index: usize) -> (usize, usize) {
-        match self.places.get(index) {
-            Some(place) => (place.buffer, place.record),
+        match self.positions.get(index) {
+            Some(position) => (position.buffer, position.record),
             None => (self.only, index),
         }
     }
 
     /// Returns the memory, emptied.
-    pub(super) fn take_memory(&mut self) -> Vec<Place> {
-        self.places.clear();
-        core::mem::take(&mut self.places)
+    pub(super) fn take_memory(&mut self) -> Vec<Position> {
+        self.positions.clear();
+        core::mem::take(&mut self.positions)
     }
 }
 
@@ -117,7 +118,7 @@ impl Stream<'_> {
 
     /// Takes the next command.
     #[inline]
-    pub(super) fn take(&mut self) -> Action<Held<'_>> {
+    pub(super) fn take(&mut self) -> Action<TakenBundle<'_>> {
         let (buffer, record) = self.order.at(self.next);
         self.next += 1;
         self.buffers[buffer].take(record)

@@ -83,7 +83,7 @@ type ObserverFn = dyn Fn(&mut World, &dyn Any, Entity) + Send + Sync;
 #[derive(Clone)]
 struct Observer {
     id: ObserverId,
-    watch: Arc<ObserverFn>,
+    call: Arc<ObserverFn>,
 }
 
 const HOOK: ObserverId = ObserverId(0);
@@ -116,10 +116,10 @@ impl Observers {
         self.lists.get(&topic).map_or(&[], Vec::as_slice)
     }
 
-    fn add(&mut self, topic: Topic, watch: Arc<ObserverFn>) -> ObserverId {
+    fn add(&mut self, topic: Topic, call: Arc<ObserverFn>) -> ObserverId {
         self.newest = OBSERVER_IDS.next();
         let id = ObserverId(self.newest);
-        self.lists.entry(topic).or_default().push(Observer { id, watch });
+        self.lists.entry(topic).or_default().push(Observer { id, call });
         id
     }
 
@@ -132,10 +132,10 @@ impl Observers {
 }
 
 /// Converts an observer of a component into the form in which all observers are stored.
-fn of_component(watch: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Arc<ObserverFn> {
+fn of_component(observer: impl Fn(&mut World, Event) + Send + Sync + 'static) -> Arc<ObserverFn> {
     Arc::new(move |world, event, _| {
         if let Some(&event) = event.downcast_ref() {
-            watch(world, event);
+            observer(world, event);
         }
     })
 }
@@ -188,10 +188,10 @@ impl Hooks<'_> {
             .iter()
             .any(|archetype| !archetype.is_empty() && archetype.components().contains(id));
         assert!(!is_used, "an entity has {}: set its hooks before it is used", T::name());
-        let list = self.0.watched().lists.entry(Topic::Component(kind, id)).or_default();
+        let list = self.0.observers_mut().lists.entry(Topic::Component(kind, id)).or_default();
         let is_set = list.first().is_some_and(|first| first.id == HOOK);
         assert!(!is_set, "{} has a hook for {kind:?} already", T::name());
-        list.insert(0, Observer { id: HOOK, watch: of_component(hook) });
+        list.insert(0, Observer { id: HOOK, call: of_component(hook) });
         self.0.add_flags(id, kind.flag());
         self
     }
@@ -261,10 +261,10 @@ impl Hooks<'_> {
         &mut self,
         kind: EventKind,
         component: ComponentId,
-        watch: Arc<ObserverFn>,
+        call: Arc<ObserverFn>,
     ) -> ObserverId {
         self.0.add_flags(component, kind.flag());
-        self.0.watched().add(Topic::Component(kind, component), watch)
+        self.0.observers_mut().add(Topic::Component(kind, component), call)
     }
 
     /// Adds an observer, which is called whenever an event of this type is [triggered](Self::trigger). It
@@ -287,14 +287,14 @@ impl Hooks<'_> {
         &mut self,
         observer: impl Fn(&mut World, &E, Entity) + Send + Sync + 'static,
     ) -> ObserverId {
-        let observers = self.0.watched();
+        let observers = self.0.observers_mut();
         observers.has_event_observers = true;
-        let watch = move |world: &mut World, event: &dyn Any, entity| {
+        let call = move |world: &mut World, event: &dyn Any, entity| {
             if let Some(event) = event.downcast_ref() {
                 observer(world, event, entity);
             }
         };
-        observers.add(Topic::Type(TypeId::of::<E>()), Arc::new(watch))
+        observers.add(Topic::Type(TypeId::of::<E>()), Arc::new(call))
     }
 
     /// Removes an observer. Returns `false` if it was removed already.
@@ -312,7 +312,7 @@ impl Hooks<'_> {
     /// Calls the observers of an event of any type, in the order of their registration. `entity` is the
     /// entity that the event is about. It need not be alive.
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
-        self.0.tell(Topic::Type(TypeId::of::<E>()), None, (event, entity));
+        self.0.trigger_topic(Topic::Type(TypeId::of::<E>()), None, (event, entity));
     }
 }
 
@@ -330,14 +330,14 @@ impl World {
     }
 
     /// Returns the hooks and observers, which the kernel calls from now on.
-    fn watched(&mut self) -> &mut Observers {
+    fn observers_mut(&mut self) -> &mut Observers {
         self.callbacks.trigger = trigger;
         self.extensions.get_mut()
     }
 
     /// Calls the observers that exist now, one after the other. Those of a component are called for as
     /// long as the entity has it.
-    fn tell(&mut self, topic: Topic, dispatched: Option<Event>, of: (&dyn Any, Entity)) {
+    fn trigger_topic(&mut self, topic: Topic, dispatched: Option<Event>, of: (&dyn Any, Entity)) {
         let Some(newest) = self.extensions.get::<Observers>().map(|it| it.newest) else { return };
         let (mut last, (event, entity)) = (None, of);
         while let Some(next) = self.extensions.get_mut::<Observers>().next(topic, last, newest) {
@@ -346,16 +346,16 @@ impl World {
             if dispatched.is_some_and(|of| !at.is_some_and(|set| set.contains(of.component))) {
                 return;
             }
-            self.call(dispatched, |world| (next.watch)(world, event, entity));
+            self.call(dispatched, |world| (next.call)(world, event, entity));
         }
     }
 
     /// Calls one observer, one level deeper.
     fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
         /// Restores the depth when it is dropped, also by a panic.
-        struct Deeper<'w>(&'w mut World, usize, u64);
+        struct DepthGuard<'w>(&'w mut World, usize, u64);
 
-        impl Drop for Deeper<'_> {
+        impl Drop for DepthGuard<'_> {
             fn drop(&mut self) {
                 if self.0.id() != self.2 {
                     // This is not the world whose depth was increased: `call` panics.
@@ -376,7 +376,7 @@ impl World {
         let dispatched_before = hooks.dispatch.len();
         hooks.depth += 1;
         hooks.dispatch.extend(event);
-        observer(Deeper(self, dispatched_before, id).0);
+        observer(DepthGuard(self, dispatched_before, id).0);
         assert_eq!(self.id(), id, "a hook or observer put another world in place of its own");
     }
 }
@@ -387,7 +387,7 @@ enum Which<'a> {
     All,
     These(&'a [ComponentId]),
     /// All. For those that stay for cleanup, only the despawning is triggered.
-    Passing,
+    AllButCleanup,
 }
 
 /// The function that the kernel calls once there is a hook or an observer.
@@ -407,7 +407,7 @@ fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
             world.trigger_all(entity, &[Replace, Remove], Which::These(ids));
         }
         Lifecycle::Despawning { keeps_cleanup } => {
-            let which = if keeps_cleanup { Which::Passing } else { Which::All };
+            let which = if keeps_cleanup { Which::AllButCleanup } else { Which::All };
             world.trigger_all(entity, &[Despawn, Replace, Remove], which);
         }
     }
@@ -417,11 +417,11 @@ impl World {
     /// Triggers events of these kinds, in this order, for these components, or for all. Each event is
     /// triggered once. Those whose observers are added meanwhile are included.
     fn trigger_all(&mut self, entity: Entity, kinds: &[EventKind], which: Which<'_>) {
-        let mut told = Vec::new();
-        while let Some(event) = self.pending(entity, kinds, which, &told) {
-            told.push(event);
+        let mut triggered = Vec::new();
+        while let Some(event) = self.pending(entity, kinds, which, &triggered) {
+            triggered.push(event);
             let topic = Topic::Component(event.kind, event.component);
-            self.tell(topic, Some(event), (&event, entity));
+            self.trigger_topic(topic, Some(event), (&event, entity));
         }
     }
 
@@ -430,16 +430,16 @@ impl World {
         entity: Entity,
         kinds: &[EventKind],
         which: Which<'_>,
-        told: &[Event],
+        triggered: &[Event],
     ) -> Option<Event> {
         let hooks = self.extensions.get::<Observers>()?;
         let archetype = self.archetypes.get(self.locate(entity)?.archetype);
         let components = match which {
-            Which::All | Which::Passing => archetype.components().ids(),
+            Which::All | Which::AllButCleanup => archetype.components().ids(),
             Which::These(ids) => ids,
         };
         let stays = |event: &Event| {
-            matches!(which, Which::Passing)
+            matches!(which, Which::AllButCleanup)
                 && event.kind != EventKind::Despawn
                 && self.registry.info(event.component).is_cleanup()
         };
@@ -451,8 +451,8 @@ impl World {
             .find(|event| {
                 let is_observed = archetype.components().contains(event.component)
                     && !hooks.list(Topic::Component(event.kind, event.component)).is_empty();
-                let is_being_told = event.kind.comes_before() && hooks.dispatch.contains(event);
-                is_observed && !is_being_told && !told.contains(event) && !stays(event)
+                let is_dispatching = event.kind.comes_before() && hooks.dispatch.contains(event);
+                is_observed && !is_dispatching && !triggered.contains(event) && !stays(event)
             })
     }
 }

@@ -54,7 +54,7 @@ struct Family {
     /// The index of each member.
     places: hashbrown::HashMap<Entity, usize, BuildFibonacci>,
     /// The number of pairs of a member and another entity that are related.
-    outsiders: usize,
+    outside_pairs: usize,
 }
 
 /// Copies of entities.
@@ -167,7 +167,7 @@ impl World {
         self.entities.reserve(expected(count));
         while copies.len() < count {
             let wanted = count - copies.len();
-            if !self.duties_of_copies(from).any(ArchetypeFlags::ON_ADD) {
+            if !self.flags_of_copies(from).any(ArchetypeFlags::ON_ADD) {
                 self.copy_run(prefab, from, wanted, copies);
                 continue;
             }
@@ -196,17 +196,17 @@ impl World {
         while copies.len() < count {
             let (members, flags) = self.copy_family(&family);
             copies.push(members[0]);
-            if family.outsiders > 0 {
+            if family.outside_pairs > 0 {
                 self.adopt(&members);
             }
-            let tells_of_relations = self.has_event_observers();
+            let triggers_relations = self.has_event_observers();
             if flags.any(ArchetypeFlags::ON_ADD) {
                 members.iter().for_each(|&copy| self.trigger_lifecycle(copy, Lifecycle::Arrived));
             }
-            if tells_of_relations {
+            if triggers_relations {
                 members.iter().for_each(|&copy| self.trigger_relations(copy));
             }
-            if tells_of_relations || flags.any(ArchetypeFlags::ON_ADD) {
+            if triggers_relations || flags.any(ArchetypeFlags::ON_ADD) {
                 // Observers may have done anything to the original.
                 let Ok(now) = self.family(prefab) else { return Ok(()) };
                 family = now;
@@ -227,8 +227,8 @@ impl World {
         let sides = self.relations().iter().flat_map(|it| [it.targets, it.sources]);
         let others = sides
             .flat_map(|side| members.iter().flat_map(move |&member| side.of_entity(self, member)));
-        let outsiders = others.filter(|other| !places.contains_key(*other)).count();
-        Ok(Family { members, places, outsiders })
+        let outside_pairs = others.filter(|other| !places.contains_key(*other)).count();
+        Ok(Family { members, places, outside_pairs })
     }
 
     /// Copies each member once. If a clone panics, or no handle is left, there are no copies.
@@ -249,7 +249,7 @@ impl World {
             }
         }
         // Each pair moves the copy or the other entity: all of these moves succeed, or there are no copies.
-        copying.world.blocks.directory.expect_room(family.outsiders);
+        copying.world.blocks.directory.expect_room(family.outside_pairs);
         copying.is_complete = true;
         (core::mem::take(&mut copying.handles), flags)
     }
@@ -364,7 +364,7 @@ type Map<'a> = dyn FnMut(Entity) -> Entity + 'a;
 
 impl World {
     /// Returns the flags of the archetype that copies of an entity at `from` come to.
-    fn duties_of_copies(&mut self, from: Location) -> ArchetypeFlags {
+    fn flags_of_copies(&mut self, from: Location) -> ArchetypeFlags {
         let Self { bundles, registry, archetypes, .. } = self;
         let target = copying(bundles, from, registry, archetypes).target;
         archetypes.get(target).flags

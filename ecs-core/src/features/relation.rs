@@ -246,22 +246,22 @@ pub(crate) type EntityList = SmallVec<[Entity; 2]>;
 pub(crate) struct EntityQueue {
     list: EntityList,
     /// The number of entities at the front of the list that have left.
-    gone: usize,
+    left_count: usize,
 }
 
 impl From<EntityList> for EntityQueue {
     fn from(list: EntityList) -> Self {
-        Self { list, gone: 0 }
+        Self { list, left_count: 0 }
     }
 }
 
 impl EntityQueue {
     fn as_slice(&self) -> &[Entity] {
-        &self.list[self.gone..]
+        &self.list[self.left_count..]
     }
 
     fn as_mut_slice(&mut self) -> &mut [Entity] {
-        &mut self.list[self.gone..]
+        &mut self.list[self.left_count..]
     }
 
     fn push(&mut self, entity: Entity) {
@@ -270,16 +270,16 @@ impl EntityQueue {
 
     fn remove(&mut self, place: usize) {
         if place >= self.as_slice().len() / 2 {
-            self.list.remove(self.gone + place);
+            self.list.remove(self.left_count + place);
             return;
         }
         // The entities before it move back by one place: they are fewer than those behind it.
         self.as_mut_slice()[..=place].rotate_right(1);
-        self.gone += 1;
+        self.left_count += 1;
         // At least as many go as stay, so each entity that leaves pays for moving one.
-        if self.gone * 2 >= self.list.len() {
-            self.list.drain(..self.gone);
-            self.gone = 0;
+        if self.left_count * 2 >= self.list.len() {
+            self.list.drain(..self.left_count);
+            self.left_count = 0;
         }
     }
 }

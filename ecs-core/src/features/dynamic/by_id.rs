@@ -469,8 +469,8 @@ impl<'w> ByIdMut<'w> {
             let insertion = insertion.expect("it leads somewhere");
             let flags = archetypes.get(insertion.target).flags;
             // An observer may do anything, so entities that trigger any are spawned one by one.
-            let is_told = flags.any(ArchetypeFlags::ON_ADD);
-            let left = if is_told { 1 } else { count - spawned.len() };
+            let is_observed = flags.any(ArchetypeFlags::ON_ADD);
+            let left = if is_observed { 1 } else { count - spawned.len() };
             let wanted = left.min(entities.available_min());
             let from = spawned.len();
             let mut rows = NewRows::new(archetypes, insertion, *version, &mut spawned);
@@ -492,7 +492,7 @@ impl<'w> ByIdMut<'w> {
                 unsafe { rows.push(entity) };
             }
             drop(rows);
-            if is_told {
+            if is_observed {
                 world.trigger_lifecycle(spawned[from], Lifecycle::Spawned(&ids));
             }
         }
@@ -530,7 +530,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if the entity has the component, or the component holds values of another type.
-    pub(in crate::features) fn give<T: Component>(
+    pub(in crate::features) fn add_component<T: Component>(
         &mut self,
         entity: Entity,
         id: ComponentId,

@@ -41,7 +41,7 @@ pub(crate) struct SideFns {
     read: fn(&Archetype, RowAddress, usize) -> &[Entity],
     write: fn(&mut Archetype, RowAddress, usize) -> &mut EntityQueue,
     /// Adds the component, with this list, to an entity that lacks it.
-    give: fn(&mut World, Entity, ComponentId, EntityList),
+    add: fn(&mut World, Entity, ComponentId, EntityList),
 }
 
 impl SideFns {
@@ -51,7 +51,7 @@ impl SideFns {
             id,
             read: |archetype, at, column| archetype.value::<S>(at, column),
             write: |archetype, at, column| archetype.value_mut::<S>(at, column).list_mut(),
-            give: |world, entity, id, list| world.give(entity, id, S::of(list)),
+            add: |world, entity, id, list| world.add_component(entity, id, S::of(list)),
         }
     }
 
@@ -77,7 +77,7 @@ impl SideFns {
     fn push(self, world: &mut World, entity: Entity, other: Entity) {
         match self.list_mut(world, entity) {
             Some(list) => list.push(other),
-            None => (self.give)(world, entity, self.id, EntityList::from_slice(&[other])),
+            None => (self.add)(world, entity, self.id, EntityList::from_slice(&[other])),
         }
     }
 
@@ -89,13 +89,13 @@ impl SideFns {
         let Some(list) = self.list_mut(world, entity) else { return false };
         list.remove(place);
         if list.as_slice().is_empty() {
-            self.take(world, entity);
+            self.remove_component(world, entity);
         }
         true
     }
 
     /// Removes the component from an entity.
-    fn take(self, world: &mut World, entity: Entity) {
+    fn remove_component(self, world: &mut World, entity: Entity) {
         if let Some(row) = world.moves().locate(entity) {
             // A list of entities: its drop calls no user code.
             drop(row.leave(Change::Remove, &[self.id]));
@@ -104,7 +104,7 @@ impl SideFns {
 
     fn replace(self, world: &mut World, entity: Entity, others: EntityList) {
         if others.is_empty() {
-            self.take(world, entity);
+            self.remove_component(world, entity);
         } else if let Some(list) = self.list_mut(world, entity) {
             *list = others.into();
         }
@@ -125,9 +125,9 @@ impl SideFns {
 }
 
 /// The type parameter for the sides of relations that have no Rust type.
-struct Nameless;
+struct Untyped;
 
-impl Relation for Nameless {}
+impl Relation for Untyped {}
 
 /// Relations.
 impl World {
@@ -362,7 +362,7 @@ impl<'w, R> RelationMut<'w, R> {
         }
         let (relation, world) = (*self.fns(), &mut *self.world);
         let RelationFns { targets, sources, rules, trigger } = relation;
-        if rules.is_acyclic && relation.leads_to(world, target, source) {
+        if rules.is_acyclic && relation.has_path(world, target, source) {
             return Err(RelationError::Cycle { source, target });
         }
         // The source, the target and the old target may each move to another archetype.
@@ -492,17 +492,17 @@ impl RelationFns {
         self.rules.on_target_despawn == OnTargetDespawn::DespawnSources
     }
 
-    /// Whether a path from source to target leads from `from` to `goal`. A path may have no steps.
-    fn leads_to(&self, world: &World, from: Entity, goal: Entity) -> bool {
+    /// Whether a path from source to target leads from `from` to `target`. A path may have no steps.
+    fn has_path(&self, world: &World, from: Entity, target: Entity) -> bool {
         // No path leads to an entity without sources: a chain that grows at its end is not walked each
         // time.
-        if from != goal && self.sources.of_entity(world, goal).is_empty() {
+        if from != target && self.sources.of_entity(world, target).is_empty() {
             return false;
         }
         let mut seen = EntitySet::default();
         let mut ahead = alloc::vec![from];
         while let Some(entity) = ahead.pop() {
-            if entity == goal {
+            if entity == target {
                 return true;
             }
             let targets = self.targets.of_entity(world, entity).iter().copied();
@@ -619,10 +619,10 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     if broken.is_empty() || !world.has_event_observers() {
         return None;
     }
-    let tell = |world: &mut World, (index, pair): (usize, Pair)| {
+    let trigger = |world: &mut World, (index, pair): (usize, Pair)| {
         (world.relations()[index].trigger)(world, false, pair);
     };
-    Some(Box::new(move |world| broken.into_iter().for_each(|pair| tell(world, pair))))
+    Some(Box::new(move |world| broken.into_iter().for_each(|pair| trigger(world, pair))))
 }
 
 /// Relations by their numbers.
@@ -679,13 +679,13 @@ impl<'w> ByIdMut<'w> {
         }
         let [targets_name, sources_name] = names;
         let sides = [
-            ComponentInfo::named::<Targets<Nameless>>(targets_name),
-            ComponentInfo::named::<Sources<Nameless>>(sources_name),
+            ComponentInfo::named::<Targets<Untyped>>(targets_name),
+            ComponentInfo::named::<Sources<Untyped>>(sources_name),
         ];
         let [targets, sources] = registry.push(sides).ok_or(RegisterError::TooMany)?;
         let number = self.0.push_relation(RelationFns {
-            targets: SideFns::of::<Targets<Nameless>>(targets),
-            sources: SideFns::of::<Sources<Nameless>>(sources),
+            targets: SideFns::of::<Targets<Untyped>>(targets),
+            sources: SideFns::of::<Sources<Untyped>>(sources),
             rules,
             trigger: |_, _, _| {},
         });

@@ -117,20 +117,20 @@ impl<'a> Image<'a> {
         let chunks = self.archetypes.iter().flat_map(|archetype| &archetype.chunks);
         for entity in chunks.flat_map(ChunkImage::entities) {
             // Any place will do: the table is discarded.
-            move_in(&mut entities, entity, storage::Place::from_bits(0))?;
+            occupy(&mut entities, entity, storage::Place::from_bits(0))?;
         }
         check_complete(&entities)
     }
 }
 
 /// Makes the entity of a row live in its slot.
-pub(super) fn move_in(
+pub(super) fn occupy(
     entities: &mut Entities,
     entity: Option<Entity>,
     place: storage::Place,
 ) -> Result<(), MalformedSnapshot> {
     match entity {
-        Some(entity) if entities.move_in(entity, place) => Ok(()),
+        Some(entity) if entities.occupy(entity, place) => Ok(()),
         _ => Err(contradiction("an entity is in two rows, or has no slot")),
     }
 }

@@ -7,7 +7,7 @@ use core::ops::Range;
 
 use super::format::contradiction;
 use super::image::{
-    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, move_in,
+    ArchetypeImage, ChunkImage, ColumnImage, ComponentImage, Image, check_complete, occupy,
 };
 use super::names::KnownComponents;
 use crate::archetype::{Archetype, ArchetypeId, Archetypes, Column, ComponentSet};
@@ -165,7 +165,7 @@ impl Building<'_> {
             for (row, &entity) in rest[..count].iter().enumerate() {
                 let address = RowAddress { chunk: first.chunk, row: first.row + row };
                 let place = archetype.chunks.place(address);
-                move_in(&mut self.entities, Some(entity), place)?;
+                occupy(&mut self.entities, Some(entity), place)?;
             }
             loaded += count;
         }
