@@ -13,8 +13,7 @@ use crate::world::World;
 #[derive(Clone, Copy, PartialEq)]
 enum Kind {
     Spawn(&'static BundleFns),
-    Insert(&'static BundleFns),
-    Remove(&'static BundleFns),
+    Change(Change, &'static BundleFns),
     Despawn,
 }
 
@@ -23,8 +22,8 @@ impl Kind {
     fn of(action: &Action<Payload>) -> Option<Self> {
         match action {
             Action::Spawn(payload) => Some(Self::Spawn(payload.functions)),
-            Action::Insert(payload) => Some(Self::Insert(payload.functions)),
-            Action::Remove(functions) => Some(Self::Remove(functions)),
+            Action::Insert(payload) => Some(Self::Change(Change::Insert, payload.functions)),
+            Action::Remove(functions) => Some(Self::Change(Change::Remove, functions)),
             Action::Despawn => Some(Self::Despawn),
             Action::SetEnabled(..) | Action::Call(_) | Action::Taken => None,
         }
@@ -45,7 +44,7 @@ pub(super) fn play(stream: &mut Stream<'_>, entity: Entity, world: &mut World) -
     }
     match kind {
         Kind::Spawn(functions) => spawn(stream, kind, functions, world),
-        Kind::Insert(_) | Kind::Remove(_) | Kind::Despawn => {
+        Kind::Change(..) | Kind::Despawn => {
             let Some(from) = world.locate(entity) else { return 0 };
             leave(stream, kind, from.archetype, world);
         }
@@ -71,27 +70,22 @@ fn each(
 
 /// Plays commands on entities whose rows leave an archetype.
 fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut World) {
-    // The flags of the source and of the target with which commands have to be played one by one.
-    let (change, one_by_one) = match kind {
-        Kind::Spawn(functions) | Kind::Insert(functions) => {
-            let one_by_one = (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD);
-            (Some((Change::Insert, functions)), one_by_one)
-        }
-        Kind::Remove(functions) => {
-            let one_by_one = (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING);
-            (Some((Change::Remove, functions)), one_by_one)
-        }
-        Kind::Despawn => (None, (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE)),
-    };
-    let moves = match change {
-        None => Some(RowMoves::despawn(world.moves(), from)),
-        Some((change, functions)) => {
-            RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
+    let (moves, change) = match kind {
+        Kind::Change(change, functions) => {
+            let moves = RowMoves::new(world.moves(), from, |bundles, registry, archetypes| {
                 (functions.transition)(bundles, change, from, registry, archetypes)
-            })
+            });
+            (moves, Some(change))
         }
+        _ => (Some(RowMoves::despawn(world.moves(), from)), None),
     };
     let Some(mut moves) = moves else { return };
+    // The flags of the source and of the target with which commands have to be played one by one.
+    let one_by_one = match change {
+        Some(Change::Insert) => (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD),
+        Some(_) => (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING),
+        None => (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE),
+    };
     if moves.source().flags.any(one_by_one.0) || moves.target_flags().any(one_by_one.1) {
         return;
     }

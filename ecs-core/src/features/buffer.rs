@@ -233,7 +233,10 @@ impl<T: BufferElement> Component for Buffer<T> {
         if T::MAP_ENTITIES.is_some() { Some(map_elements::<T>) } else { None };
     const CODEC: Codec<Self> = match T::CODEC.kind() {
         CodecKind::Unsaved => Codec::UNSAVED,
-        CodecKind::Plain => Codec::custom(write_plain::<T>, read_plain::<T>),
+        CodecKind::Plain => Codec::custom(
+            |buffer, out| write_plain(T::CODEC, buffer, out),
+            |source| Ok(Self(read_plain(T::CODEC, source)?)),
+        ),
         CodecKind::Custom => Codec::custom(write_elements::<T>, read_elements::<T>),
     };
 
@@ -284,21 +287,29 @@ fn map_elements<T: BufferElement>(buffer: &mut Buffer<T>, map: &mut dyn FnMut(En
     }
 }
 
-/// Writes the number of elements and their bytes.
-fn write_plain<T: BufferElement>(buffer: &Buffer<T>, out: &mut Vec<u8>) -> Result<(), CodecError> {
-    out.extend((buffer.len() as u64).to_le_bytes());
-    T::CODEC.write_all(buffer, out)
+/// Writes the number of values, which are plain data, and their bytes.
+pub(super) fn write_plain<T>(
+    codec: Codec<T>,
+    values: &[T],
+    out: &mut Vec<u8>,
+) -> Result<(), CodecError> {
+    out.extend((values.len() as u64).to_le_bytes());
+    codec.write_all(values, out)
 }
 
-fn read_plain<T: BufferElement>(source: &mut &[u8]) -> Result<Buffer<T>, CodecError> {
+/// Reads what [`write_plain`] has written.
+pub(super) fn read_plain<A: smallvec::Array>(
+    codec: Codec<A::Item>,
+    source: &mut &[u8],
+) -> Result<SmallVec<A>, CodecError> {
     let count = read_number(source)?;
     // The bytes are checked to be values, and so to exist, before memory is reserved for the values.
-    let mut bytes = T::CODEC.take_plain(source, count)?.ok_or(CodecError)?;
-    let mut buffer = Buffer::with_capacity(count);
+    let mut bytes = codec.take_plain(source, count)?.ok_or(CodecError)?;
+    let mut values = SmallVec::with_capacity(count);
     for _ in 0..count {
-        buffer.push(T::CODEC.read(&mut bytes)?);
+        values.push(codec.read(&mut bytes)?);
     }
-    Ok(buffer)
+    Ok(values)
 }
 
 /// Writes the number of elements, and each of them after its length in bytes. So an element takes some

@@ -3,15 +3,13 @@
 mod links;
 
 use alloc::format;
-use alloc::vec::Vec;
 use core::fmt;
 use core::marker::PhantomData;
 use core::ops::Deref;
 use smallvec::SmallVec;
 
-use crate::component::{
-    CloneFn, Codec, CodecError, Component, HashRule, MapEntities, MapEntitiesFn,
-};
+use super::buffer::{read_plain, write_plain};
+use crate::component::{CloneFn, Codec, Component, HashRule, MapEntities, MapEntitiesFn};
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::hash::HashState;
@@ -290,28 +288,6 @@ pub(crate) trait Side: Component + Deref<Target = [Entity]> {
     fn list_mut(&mut self) -> &mut EntityQueue;
 }
 
-/// Writes the number of entities, and their handles.
-fn write_list(list: &[Entity], out: &mut Vec<u8>) {
-    out.extend((list.len() as u64).to_le_bytes());
-    out.extend(list.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
-}
-
-/// Reads what [`write_list`] has written.
-fn read_list(source: &mut &[u8]) -> Result<EntityList, CodecError> {
-    let (count, rest) = source.split_first_chunk().ok_or(CodecError)?;
-    let count = usize::try_from(u64::from_le_bytes(*count)).map_err(|_| CodecError)?;
-    let bytes = count.checked_mul(size_of::<u64>()).ok_or(CodecError)?;
-    // The bytes are known to be there before memory is reserved for the handles.
-    let (mut handles, rest) = rest.split_at_checked(bytes).ok_or(CodecError)?;
-    *source = rest;
-    let mut list = EntityList::with_capacity(count);
-    while let Some((bits, rest)) = handles.split_first_chunk() {
-        list.push(Entity::from_bits(u64::from_le_bytes(*bits)).ok_or(CodecError)?);
-        handles = rest;
-    }
-    Ok(list)
-}
-
 /// Returns the name of the component that is one side of a relation.
 fn side_name(side: &str, relation: &str) -> Name {
     Name::from(format!("formic_ecs::relation::{side}<{relation}>"))
@@ -344,11 +320,8 @@ macro_rules! side {
             const MAP_ENTITIES: Option<MapEntitiesFn<Self>> =
                 Some(|side, map| side.list.as_mut_slice().map_entities(map));
             const CODEC: Codec<Self> = Codec::custom(
-                |side, out| {
-                    write_list(side, out);
-                    Ok(())
-                },
-                |source| Ok(Self::of(read_list(source)?)),
+                |side, out| write_plain(Codec::plain(), side, out),
+                |source| Ok(Self::of(read_plain(Codec::plain(), source)?)),
             );
 
             fn lasting_name() -> Name {

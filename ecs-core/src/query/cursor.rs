@@ -317,7 +317,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
                 for first in first_chunks.by_ref() {
                     let chunks = &archetypes[first.archetype.index()].chunks;
                     if !is_dense || chunks.used_count() != 1 {
-                        break 'next (&self.matches[first.match_index()], chunks);
+                        break 'next (&self.matches[first.index()], chunks);
                     }
                     let fetch = Q::Parts::open(&first.address, token, window);
                     each(&fetch, &Rows::All, chunks.row_count(), visitor);

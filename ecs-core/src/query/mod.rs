@@ -34,7 +34,7 @@ pub use data::{
 pub use filter::{Added, Changed, Disabled, Not, Or, QueryFilter, With, Without};
 pub use iter::{BorrowedQuery, RowIter};
 pub use plan::QueryPlan;
-pub(crate) use plan::{LastRun, MatchOf, PlanCache, PlanSource, matches_once};
+pub(crate) use plan::{LastRun, Match, MatchOf, Plan, PlanCache, PlanSource, matches_once};
 #[doc(hidden)]
 pub use term::{MarkSlot, TermSlot, TermState, WrapState};
 pub use view::{Claim, ExclusivePlan, ExclusiveView, View, ViewPlan, ViewShard};

@@ -34,9 +34,9 @@ pub(crate) type MatchOf<Q, F> = Match<<TermsOf<Q, F> as Term>::Slots>;
 pub(crate) struct Plan<State, Slots, Cached> {
     /// The world that made the plan, and the epoch of the list of archetypes that it was made from. Both
     /// are 0 for a plan that the world itself keeps, which is dropped together with the list.
-    world: u64,
+    pub(crate) world: u64,
     epoch: u64,
-    state: State,
+    pub(crate) state: State,
     pub(crate) access: Access,
     /// The message for a component that is asked for twice, once of them for writing: such a plan visits
     /// no archetype (I-11). It is formatted in advance, so that the code of a query names no type and
@@ -45,10 +45,10 @@ pub(crate) struct Plan<State, Slots, Cached> {
     /// Updates the plan: looks for matches in new archetypes, and caches what is known of chunks.
     update: UpdateFn<Self>,
     seen: usize,
-    pub(super) matches: Vec<Match<Slots>>,
+    pub(crate) matches: Vec<Match<Slots>>,
     /// What is cached about chunks (I-23), and the value of `Directory::changes` at that time.
     pub(super) cached: Vec<Cached>,
-    pub(super) cached_at: u64,
+    pub(crate) cached_at: u64,
     /// The value of `Directory::changes` when a query last used the plan. Views do not set it.
     used_at: u64,
 }
@@ -70,9 +70,7 @@ pub(super) fn plan<Q: QueryData, F: QueryFilter, Cached>(
     let mut access = Access::default();
     let state = TermsOf::<Q, F>::state(ids, &mut access);
     let clash = clash(&access, asker, type_name::<Q>(), ids.registry());
-    let (matches, cached) = (Vec::new(), Vec::new());
-    let (epoch, seen, cached_at, used_at) = (0, 0, 0, 0);
-    Plan { world, epoch, state, access, clash, update, seen, matches, cached, cached_at, used_at }
+    Plan { clash, ..Plan::new(world, state, access, update) }
 }
 
 fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Option<Box<str>> {
@@ -80,12 +78,30 @@ fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Optio
     Some(format!("the {asker} {name} asks for {component} twice, once of them to write").into())
 }
 
-impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
+impl<State, Slots, Cached> Plan<State, Slots, Cached> {
+    pub(crate) fn new(world: u64, state: State, access: Access, update: UpdateFn<Self>) -> Self {
+        let (matches, cached) = (Vec::new(), Vec::new());
+        let (epoch, seen, clash, cached_at, used_at) = (0, 0, None, 0, 0);
+        Self {
+            world,
+            epoch,
+            state,
+            access,
+            clash,
+            update,
+            seen,
+            matches,
+            cached,
+            cached_at,
+            used_at,
+        }
+    }
+
     /// Updates a plan that a user keeps, as [`extend`](Self::extend) does. The plan must belong to this
     /// world, and uses this list of archetypes from now on. Returns whether it was last used before the
     /// world was restored.
     #[inline(always)]
-    pub(super) fn extend_in(&mut self, source: PlanSource<'_>) -> bool {
+    pub(crate) fn extend_in(&mut self, source: PlanSource<'_>) -> bool {
         assert_eq!(self.world, source.world, "a plan is of use only to the world that made it");
         let is_of_another_past = self.epoch < source.restored;
         if self.epoch != source.epoch {
@@ -108,10 +124,11 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
 
     /// Adds the archetypes that have appeared and match. Queries leave out hidden archetypes. Views do
     /// not, since they are asked for single entities.
-    pub(super) fn find<T: Term<State = State, Slots = Slots>>(
+    pub(crate) fn find(
         &mut self,
         archetypes: &[Archetype],
         hidden_too: bool,
+        slots: impl Fn(&State, &Archetype) -> Option<Slots>,
     ) {
         let new = archetypes.get(self.seen..).unwrap_or_default();
         if let (Some(clash), false) = (&self.clash, new.is_empty()) {
@@ -120,29 +137,21 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
         for archetype in new {
             self.seen += 1;
             if hidden_too || !self.access.skips(archetype) {
-                let slots = T::slots(&self.state, archetype);
+                let slots = slots(&self.state, archetype);
                 let archetype = archetype.id();
                 self.matches.extend(slots.map(|slots| Match { archetype, slots }));
             }
         }
     }
+}
 
+impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
     /// Checks that the plan contains what a new pass over all archetypes and chunks would find (I-8),
     /// apart from what is out of date (I-23).
     fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
         let changes = directory.changes();
-        let (access, clash) = (self.access.clone(), None);
-        let (matches, cached) = (Vec::new(), Vec::new());
-        let mut again = Self {
-            access,
-            clash,
-            seen: 0,
-            matches,
-            cached,
-            cached_at: 0,
-            used_at: changes,
-            ..*self
-        };
+        let again = Self::new(self.world, self.state, self.access.clone(), self.update);
+        let mut again = Self { used_at: changes, ..again };
         (self.update)(&mut again, archetypes.get(..self.seen).unwrap_or_default(), directory);
         let listed = |plan: &Self| plan.matches.iter().map(|it| it.archetype).collect::<Vec<_>>();
         if again.seen != self.seen || listed(&again) != listed(self) {
@@ -213,13 +222,13 @@ pub(crate) type QueryPlanOf<Q, F> = PlanOf<Q, F, FirstChunkOf<Q>>;
 pub(crate) struct FirstChunk<Address> {
     pub(super) archetype: ArchetypeId,
     /// The index of the archetype's match.
-    match_index: u32,
+    index: u32,
     pub(super) address: Address,
 }
 
 impl<Address> FirstChunk<Address> {
-    pub(super) const fn match_index(&self) -> usize {
-        self.match_index as usize
+    pub(super) const fn index(&self) -> usize {
+        self.index as usize
     }
 }
 
@@ -240,7 +249,7 @@ fn update<Q: QueryData, F: QueryFilter>(
     archetypes: &[Archetype],
     directory: &Directory,
 ) {
-    plan.find::<TermsOf<Q, F>>(archetypes, false);
+    plan.find(archetypes, false, TermsOf::<Q, F>::slots);
     let changes = directory.changes();
     // Only on the second use without a change: if chunks come and go between uses, caching would be in
     // vain.
@@ -250,16 +259,12 @@ fn update<Q: QueryData, F: QueryFilter>(
     } else if is_asked_again && plan.cached_at != changes {
         plan.cached.clear();
         // Chunks may be empty, since a first row does not count as a change.
-        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(match_index, matched)| {
+        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(index, matched)| {
             let Match { archetype, slots } = matched;
             let chunks = &archetypes[archetype.index()].chunks;
             let address = || Q::Parts::address(&slots.0, &ChunkRef::new(chunks, 0));
             let archetype = *archetype;
-            (chunks.all_count() > 0).then(|| FirstChunk {
-                archetype,
-                match_index,
-                address: address(),
-            })
+            (chunks.all_count() > 0).then(|| FirstChunk { archetype, index, address: address() })
         }));
         plan.cached_at = changes;
     }
@@ -376,7 +381,7 @@ pub(crate) fn matches_once<Q: QueryData, F: QueryFilter>(
     archetypes: &[Archetype],
 ) -> Vec<MatchOf<Q, F>> {
     let mut plan = query_plan::<Q, F>(0, &mut IdSource::LookUp(registry));
-    plan.find::<TermsOf<Q, F>>(archetypes, false);
+    plan.find(archetypes, false, TermsOf::<Q, F>::slots);
     plan.matches
 }
 

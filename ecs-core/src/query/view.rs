@@ -13,6 +13,7 @@ use super::data::{
     AddressOf, Claimant, EnabledMut, FetchOf, QueryData, QueryParts, ReadOnly, item,
 };
 use super::plan::{PlanCache, PlanOf, PlanSource, TermsOf, plan};
+use super::term::Term;
 use crate::archetype::Archetype;
 use crate::component::{Component, IdSource, Registry};
 use crate::entities::Places;
@@ -376,7 +377,7 @@ fn view_plan<Q: QueryData>(world: u64, registry: &mut Registry) -> ViewPlanOf<Q>
 #[cold]
 #[inline(never)]
 fn update<Q: QueryData>(plan: &mut ViewPlanOf<Q>, archetypes: &[Archetype], directory: &Directory) {
-    plan.find::<TermsOf<Q, ()>>(archetypes, true);
+    plan.find(archetypes, true, TermsOf::<Q, ()>::slots);
     // This value is no valid change count: if this function panics, the next use looks at all chunks
     // again.
     plan.cached_at = u64::MAX;

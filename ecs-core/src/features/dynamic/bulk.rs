@@ -2,7 +2,6 @@
 
 use super::query::DynamicMatch;
 use super::{ByIdError, ByIdMut, DynamicQuery, DynamicQueryError};
-use crate::archetype::ArchetypeId;
 use crate::component::ComponentId;
 use crate::mask::Rows;
 use crate::query::ChunkRef;
@@ -99,14 +98,13 @@ impl<'w> DynamicBulk<'w> {
     fn matches(&self) -> Matches<impl Fn(&ChunkRef<'_>) -> Rows + use<'w>> {
         let query: &'w DynamicQuery = self.query;
         let rows = |matched: &'w DynamicMatch| {
-            let id = u32::try_from(matched.archetype).expect("archetypes are numbered by u32");
             let rows = |chunk: &ChunkRef<'_>| {
                 let mut rows = Rows::All;
-                matched.rows(chunk, &mut rows);
+                matched.slots.rows(chunk, &mut rows);
                 rows
             };
-            (ArchetypeId(id), rows)
+            (matched.archetype, rows)
         };
-        Matches(query.matches.iter().map(rows).collect())
+        Matches(query.0.matches.iter().map(rows).collect())
     }
 }

@@ -7,7 +7,7 @@ use super::DynamicQueryError;
 use crate::archetype::Archetype;
 use crate::component::{ComponentId, ComponentInfo, Registry};
 use crate::mask::Rows;
-use crate::query::{Access, ChunkRef, PlanSource, TermSlot, Use};
+use crate::query::{Access, ChunkRef, Match, Plan, PlanSource, TermSlot, Use};
 use crate::world::World;
 
 /// A query that names its components by id, for scripts and for hosts that know no Rust types.
@@ -43,18 +43,17 @@ use crate::world::World;
 /// });
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
-pub struct DynamicQuery {
-    world: u64,
-    epoch: u64,
+pub struct DynamicQuery(pub(super) DynamicPlan);
+
+debug_fields!([] DynamicQuery:; archetypes = |it| it.0.matches.len());
+
+type DynamicPlan = Plan<Terms, DynamicSlots, ()>;
+
+/// What a query asks for.
+pub(super) struct Terms {
     pub(super) terms: Box<[Term]>,
     filters: Box<[Filter]>,
-    access: Access,
-    /// The number of archetypes that were checked. `matches` lists exactly those that match (I-8).
-    seen: usize,
-    pub(super) matches: Vec<DynamicMatch>,
 }
-
-debug_fields!([] DynamicQuery: access; archetypes = |it| it.matches.len());
 
 /// A component that is handed out.
 #[derive(Debug)]
@@ -85,17 +84,18 @@ enum FilterKind {
 
 use FilterKind::{Added, Changed, Disabled, Mask, Present, With, Without};
 
-/// An archetype that matches.
+/// The positions of the components of a query in an archetype that matches.
 #[derive(Debug)]
-pub(super) struct DynamicMatch {
-    pub(super) archetype: usize,
+pub(super) struct DynamicSlots {
     /// For each term, its slot in the archetype. Only optional terms can be missing.
     pub(super) slots: Box<[Option<TermSlot>]>,
     /// The filters that narrow the rows of a chunk.
     row_filters: Box<[(FilterKind, TermSlot)]>,
 }
 
-impl DynamicMatch {
+pub(super) type DynamicMatch = Match<DynamicSlots>;
+
+impl DynamicSlots {
     /// Sets `rows` to the rows of a chunk that match with the current bits. In place, because `Rows` is
     /// large.
     pub(super) fn rows(&self, chunk: &ChunkRef<'_>, rows: &mut Rows) {
@@ -120,54 +120,9 @@ impl DynamicMatch {
     }
 }
 
-impl DynamicQuery {
-    /// The maximum number of terms that a query hands out.
-    pub const TERMS_MAX: usize = 64;
-
-    /// Creates a builder of a query that asks for nothing yet.
-    pub fn builder() -> DynamicQueryBuilder {
-        DynamicQueryBuilder::default()
-    }
-
-    /// Returns what the query accesses.
-    #[must_use]
-    pub const fn access(&self) -> &Access {
-        &self.access
-    }
-
-    /// Whether all rows of the archetypes that matched at the last run are handed out, with the same
-    /// terms, whatever is disabled or written. This is so if no component that it hands out or requires
-    /// to be enabled, disabled or absent can be disabled there, and if it does not ask for what has
-    /// changed.
-    #[must_use]
-    pub fn is_whole(&self) -> bool {
-        self.matches.iter().all(|matched| {
-            let mut slots = matched.slots.iter().flatten();
-            matched.row_filters.is_empty() && slots.all(|slot| slot.bits.get().is_none())
-        })
-    }
-
-    /// Checks the archetypes that have appeared since the last call.
-    pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> Result<(), DynamicQueryError> {
-        if self.world != source.world {
-            return Err(DynamicQueryError::OtherWorld);
-        }
-        if self.epoch != source.epoch {
-            self.seen = 0;
-            self.matches.clear();
-            self.epoch = source.epoch;
-        }
-        for (index, archetype) in source.archetypes.iter().enumerate().skip(self.seen) {
-            self.seen = index + 1;
-            if self.access.skips(archetype) {
-                continue;
-            }
-            self.matches.extend(self.match_of(index, archetype));
-        }
-        Ok(())
-    }
-
-    fn match_of(&self, index: usize, archetype: &Archetype) -> Option<DynamicMatch> {
+impl Terms {
+    /// Returns the positions of the components in an archetype, unless none of its rows can match.
+    fn slots(&self, archetype: &Archetype) -> Option<DynamicSlots> {
         let has_bits = |slot: &TermSlot| slot.bits.get().is_some();
         // A component that cannot be disabled does not narrow the rows.
         let enabled = |slot| Some((With, slot)).filter(|(_, slot)| has_bits(slot));
@@ -195,19 +150,58 @@ impl DynamicQuery {
                 }
             }
         }
-        Some(DynamicMatch {
-            archetype: index,
-            slots: slots.into(),
-            row_filters: row_filters.into(),
+        Some(DynamicSlots { slots: slots.into(), row_filters: row_filters.into() })
+    }
+}
+
+impl DynamicQuery {
+    /// The maximum number of terms that a query hands out.
+    pub const TERMS_MAX: usize = 64;
+
+    /// Creates a builder of a query that asks for nothing yet.
+    pub fn builder() -> DynamicQueryBuilder {
+        DynamicQueryBuilder::default()
+    }
+
+    /// Returns what the query accesses.
+    #[must_use]
+    pub const fn access(&self) -> &Access {
+        &self.0.access
+    }
+
+    /// Whether all rows of the archetypes that matched at the last run are handed out, with the same
+    /// terms, whatever is disabled or written. This is so if no component that it hands out or requires
+    /// to be enabled, disabled or absent can be disabled there, and if it does not ask for what has
+    /// changed.
+    #[must_use]
+    pub fn is_whole(&self) -> bool {
+        self.0.matches.iter().all(|Match { slots: matched, .. }| {
+            let mut slots = matched.slots.iter().flatten();
+            matched.row_filters.is_empty() && slots.all(|slot| slot.bits.get().is_none())
         })
     }
+
+    /// Checks the archetypes that have appeared since the last call.
+    pub(crate) fn extend(&mut self, source: PlanSource<'_>) -> Result<(), DynamicQueryError> {
+        if self.0.world != source.world {
+            return Err(DynamicQueryError::OtherWorld);
+        }
+        self.0.extend_in(source);
+        Ok(())
+    }
+
+    /// Returns what the query hands out.
+    pub(super) fn terms(&self) -> &[Term] {
+        &self.0.state.terms
+    }
+
     /// Whether the bits of a component are handed out.
     pub(super) fn masks(&self, id: ComponentId) -> bool {
-        self.filters.iter().any(|filter| filter.id == id && filter.kind == Mask)
+        self.0.state.filters.iter().any(|filter| filter.id == id && filter.kind == Mask)
     }
     /// Returns the indices of the optional terms.
     pub(super) fn optional_terms(&self) -> impl Iterator<Item = usize> + '_ {
-        self.terms.iter().enumerate().filter(|(_, term)| term.optional).map(|(place, _)| place)
+        self.terms().iter().enumerate().filter(|(_, term)| term.optional).map(|(place, _)| place)
     }
 }
 
@@ -358,16 +352,11 @@ impl DynamicQueryBuilder {
                 return Err(DynamicQueryError::Contradiction(info.name.clone()));
             }
         }
-        let filters = self.filters.into();
-        Ok(DynamicQuery {
-            world,
-            epoch: 0,
-            terms: terms.into(),
-            filters,
-            access,
-            seen: 0,
-            matches: Vec::new(),
-        })
+        let state = Terms { terms: terms.into(), filters: self.filters.into() };
+        Ok(DynamicQuery(Plan::new(world, state, access, |plan, archetypes, directory| {
+            plan.find(archetypes, false, Terms::slots);
+            plan.cached_at = directory.changes();
+        })))
     }
 
     /// Whether no row can have the component as the terms and filters require.

@@ -110,9 +110,9 @@ impl<'w> DynamicRows<'w> {
     pub fn mark_written(self) {
         let Self { token, query } = self;
         let source = token.source();
-        for matched in &query.matches {
-            let chunks = &source.archetypes[matched.archetype].chunks;
-            let terms = query.terms.iter().zip(&matched.slots);
+        for matched in &query.0.matches {
+            let chunks = &source.archetypes[matched.archetype.index()].chunks;
+            let terms = query.terms().iter().zip(&matched.slots.slots);
             for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
                 for chunk in 0..chunks.used_count() {
                     let chunk = ChunkRef { chunks, chunk, window: source.window };
@@ -130,16 +130,16 @@ impl<'w> DynamicRows<'w> {
     pub fn count(&self) -> usize {
         let source = self.token.source();
         let rows_of = |matched: &DynamicMatch| {
-            let chunks = &source.archetypes[matched.archetype].chunks;
+            let chunks = &source.archetypes[matched.archetype.index()].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
                 let chunk = ChunkRef { chunks, chunk, window: source.window };
-                matched.rows(&chunk, &mut rows);
+                matched.slots.rows(&chunk, &mut rows);
                 rows.count(chunk.len())
             };
             (0..chunks.used_count()).map(in_chunk).sum::<usize>()
         };
-        self.query.matches.iter().map(rows_of).sum()
+        self.query.0.matches.iter().map(rows_of).sum()
     }
 
     /// Returns the row of one entity.
@@ -148,9 +148,9 @@ impl<'w> DynamicRows<'w> {
     /// Returns an error if the entity is not in the world, or does not match.
     pub fn get(&mut self, entity: Entity) -> Result<DynamicRow<'_>, QueryEntityError> {
         let location = self.token.source().locate(entity).ok_or(NoSuchEntity(entity))?;
-        let matches = &self.query.matches;
+        let matches = &self.query.0.matches;
         let index = matches
-            .binary_search_by_key(&location.archetype.index(), |matched| matched.archetype)
+            .binary_search_by_key(&location.archetype, |matched| matched.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
         let mut walk = RunIter::new(self.reborrow());
@@ -233,8 +233,8 @@ impl<'w> RunIter<'w> {
 
     /// Enters the next chunk, if there is one. `open` is `None` if none of its rows matches.
     fn open_next(&mut self) -> bool {
-        while let Some(matched) = self.query.matches.get(self.next_match) {
-            let chunks = &self.source.archetypes[matched.archetype].chunks;
+        while let Some(matched) = self.query.0.matches.get(self.next_match) {
+            let chunks = &self.source.archetypes[matched.archetype.index()].chunks;
             if self.next_chunk < chunks.used_count() {
                 self.open(self.next_match, self.next_chunk, self.ordinal);
                 self.next_chunk += 1;
@@ -250,24 +250,26 @@ impl<'w> RunIter<'w> {
     /// Enters a chunk: reads its bits once, and marks the columns that will be written.
     fn open(&mut self, index: usize, chunk: usize, ordinal: usize) {
         let (query, window) = (self.query, self.source.window);
-        let matched = &query.matches[index];
-        let archetype = &self.source.archetypes[matched.archetype];
-        let (at, mut rows) = self.chunks.open(matched.archetype, chunk);
-        matched.rows(&at, &mut self.matching);
+        let matched = &query.0.matches[index];
+        let archetype = &self.source.archetypes[matched.archetype.index()];
+        let (at, mut rows) = self.chunks.open(matched.archetype.index(), chunk);
+        matched.slots.rows(&at, &mut self.matching);
         if matches!(self.matching, Rows::None) {
             self.open = None;
             return;
         }
-        let optionals =
-            query.optional_terms().map(|term| (term, matched.optional_rows(&at, term))).collect();
-        for (term, slot) in query.terms.iter().zip(&matched.slots) {
+        let optionals = query
+            .optional_terms()
+            .map(|term| (term, matched.slots.optional_rows(&at, term)))
+            .collect();
+        for (term, slot) in query.terms().iter().zip(&matched.slots.slots) {
             if let (true, Some(slot)) = (term.write, slot) {
                 at.record(slot.column()).stamps().mark(window.version);
             }
         }
         let place = DynamicRun {
             archetype,
-            matched,
+            slots: &matched.slots,
             query,
             window,
             chunk,

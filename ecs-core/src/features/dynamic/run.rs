@@ -5,7 +5,7 @@ use core::ops::{Deref, DerefMut, Range};
 use core::ptr::NonNull;
 
 use super::TermError;
-use super::query::{DynamicMatch, DynamicQuery, Term};
+use super::query::{DynamicQuery, DynamicSlots, Term};
 use crate::archetype::Archetype;
 use crate::component::{Component, ComponentId};
 use crate::entity::Entity;
@@ -36,7 +36,7 @@ use crate::storage::{ChangeWindow, ColumnRecord, OneThread, RowAddress};
 // Each row is in only one run that is handed out (I-11).
 pub struct DynamicRun<'w> {
     pub(super) archetype: &'w Archetype,
-    pub(super) matched: &'w DynamicMatch,
+    pub(super) slots: &'w DynamicSlots,
     pub(super) query: &'w DynamicQuery,
     pub(super) window: ChangeWindow,
     pub(super) chunk: usize,
@@ -68,9 +68,9 @@ impl<'w> DynamicRun<'w> {
     /// Returns a term, and the index of its column.
     #[inline]
     fn term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
-        let terms = &self.query.terms;
+        let terms = self.query.terms();
         let (wanted, slot) =
-            terms.get(term).zip(self.matched.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
+            terms.get(term).zip(self.slots.slots.get(term)).ok_or(TermError::NoSuchTerm)?;
         let slot = slot.filter(|_| self.present & (1 << term) != 0).ok_or(TermError::Absent)?;
         Ok((wanted, slot.column()))
     }
@@ -92,7 +92,7 @@ impl<'w> DynamicRun<'w> {
 
     /// Marks the rows of a term that is handed out for writing as changed, if it is tracked.
     fn mark(&self, term: usize) {
-        let Some(slot) = &self.matched.slots[term] else { return };
+        let Some(slot) = &self.slots.slots[term] else { return };
         let chunk = ChunkRef::new(&self.archetype.chunks, self.chunk);
         if let Some(versions) = slot.row_versions(&chunk) {
             versions.changed.mark_run(self.rows.rows(), self.window);
@@ -166,7 +166,7 @@ impl<'w> DynamicRun<'w> {
         written: usize,
         read: usize,
     ) -> Result<(&mut [u8], &[u8]), TermError> {
-        let id = |term: usize| self.query.terms.get(term).map(|term| term.info.id);
+        let id = |term: usize| self.query.terms().get(term).map(|term| term.info.id);
         if id(written).ok_or(TermError::NoSuchTerm)? == id(read).ok_or(TermError::NoSuchTerm)? {
             return Err(TermError::SameComponent);
         }
