@@ -102,21 +102,21 @@ impl StateHasher {
 
 /// A field, wrapped for the traits by which the derives hash it, whatever its type implements.
 ///
-/// `(&&&See(field)).see(hasher)` tries the traits below in turn, the one with most references first: the
-/// compiler prefers a method that needs fewer dereferences. Only the last accepts any type, and requires
-/// [`HashState`] of it, so the error message names that trait.
+/// `(&&&HashProbe(field)).hash_to(hasher)` tries the traits below in turn, the one with most references
+/// first: the compiler prefers a method that needs fewer dereferences. Only the last accepts any type, and
+/// requires [`HashState`] of it, so the error message names that trait.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct See<'a, T: ?Sized>(pub &'a T);
+pub struct HashProbe<'a, T: ?Sized>(pub &'a T);
 
 /// Hashes plain data by its bytes.
 #[doc(hidden)]
-pub trait SeeBytes {
-    fn see(&self, hasher: &mut StateHasher);
+pub trait HashBytes {
+    fn hash_to(&self, hasher: &mut StateHasher);
 }
 
-impl<T: NoUninit> SeeBytes for &&See<'_, T> {
-    fn see(&self, hasher: &mut StateHasher) {
+impl<T: NoUninit> HashBytes for &&HashProbe<'_, T> {
+    fn hash_to(&self, hasher: &mut StateHasher) {
         // bytemuck refuses to cast a zero-sized value to bytes.
         if size_of::<T>() > 0 {
             hasher.write(bytemuck::bytes_of(self.0));
@@ -126,23 +126,23 @@ impl<T: NoUninit> SeeBytes for &&See<'_, T> {
 
 /// Hashes a list of plain data, whose elements need not be [`HashState`].
 #[doc(hidden)]
-pub trait SeeElements {
-    fn see(&self, hasher: &mut StateHasher);
+pub trait HashElements {
+    fn hash_to(&self, hasher: &mut StateHasher);
 }
 
-impl<T: NoUninit> SeeElements for &See<'_, Vec<T>> {
-    fn see(&self, hasher: &mut StateHasher) {
-        see_elements(self.0, hasher);
+impl<T: NoUninit> HashElements for &HashProbe<'_, Vec<T>> {
+    fn hash_to(&self, hasher: &mut StateHasher) {
+        hash_elements(self.0, hasher);
     }
 }
 
-impl<T: NoUninit> SeeElements for &See<'_, Option<T>> {
-    fn see(&self, hasher: &mut StateHasher) {
-        see_elements(self.0.as_slice(), hasher);
+impl<T: NoUninit> HashElements for &HashProbe<'_, Option<T>> {
+    fn hash_to(&self, hasher: &mut StateHasher) {
+        hash_elements(self.0.as_slice(), hasher);
     }
 }
 
-fn see_elements<T: NoUninit>(values: &[T], hasher: &mut StateHasher) {
+fn hash_elements<T: NoUninit>(values: &[T], hasher: &mut StateHasher) {
     hasher.write_u64(values.len() as u64);
     if size_of::<T>() > 0 {
         hasher.write(bytemuck::cast_slice(values));
@@ -151,14 +151,14 @@ fn see_elements<T: NoUninit>(values: &[T], hasher: &mut StateHasher) {
 
 /// Hashes a value by its own [`HashState`].
 #[doc(hidden)]
-pub trait SeeState<T: ?Sized> {
-    fn see(&self, hasher: &mut StateHasher)
+pub trait HashByState<T: ?Sized> {
+    fn hash_to(&self, hasher: &mut StateHasher)
     where
         T: HashState;
 }
 
-impl<T: ?Sized> SeeState<T> for See<'_, T> {
-    fn see(&self, hasher: &mut StateHasher)
+impl<T: ?Sized> HashByState<T> for HashProbe<'_, T> {
+    fn hash_to(&self, hasher: &mut StateHasher)
     where
         T: HashState,
     {

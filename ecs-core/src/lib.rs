@@ -140,12 +140,12 @@ pub use world::{
 #[doc(hidden)]
 pub mod __private {
     pub use crate::component::{
-        FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour, ShowNothing,
-        ShowText, ShowThree, ShowTwo, Shown, enum_text, field_text, not_editable, offset_in,
+        FieldProbe, FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour,
+        ShowNothing, ShowText, ShowThree, ShowTwo, enum_text, field_text, not_editable, offset_in,
         struct_text, variant_text,
     };
     pub use crate::entity::EntityBits;
-    pub use crate::hash::{See, SeeBytes, SeeElements, SeeState, bytes_of_packed};
+    pub use crate::hash::{HashByState, HashBytes, HashElements, HashProbe, bytes_of_packed};
     pub use crate::mask::{RowMask, Rows};
     pub use crate::query::{
         AddressToken, BitsFetch, ChunkAddress, ChunkRef, MarkSlot, PartsItem, RangeToken, RowToken,

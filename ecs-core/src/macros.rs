@@ -8,15 +8,15 @@
 macro_rules! debug_fields {
     (
         [$($generics:tt)*] $name:ident $(<$($argument:tt),*>)?:
-        $($field:ident),* $(; $told:ident = |$it:ident| $tell:expr)?
+        $($field:ident),* $(; $computed:ident = |$it:ident| $value:expr)?
     ) => {
         impl<$($generics)*> core::fmt::Debug for $name $(<$($argument),*>)? {
             fn fmt(&self, f: &mut core::fmt::Formatter<'_>) -> core::fmt::Result {
                 f.debug_struct(stringify!($name))
                     $(.field(stringify!($field), &self.$field))*
-                    $(.field(stringify!($told), &{
+                    $(.field(stringify!($computed), &{
                         let $it = self;
-                        $tell
+                        $value
                     }))?
                     .finish_non_exhaustive()
             }

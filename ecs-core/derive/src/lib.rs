@@ -55,7 +55,7 @@ fn expand_hash_state(mut input: DeriveInput) -> Result<Tokens> {
     for parameter in input.generics.type_params_mut() {
         parameter.bounds.push(parse_quote!(_formic_ecs::HashState));
     }
-    let see = see(&input.data)?;
+    let hash_fields = hash_fields(&input.data)?;
     let ident = &input.ident;
     let (impl_generics, type_generics, where_clause) = input.generics.split_for_impl();
     let implementation = quote! {
@@ -63,7 +63,7 @@ fn expand_hash_state(mut input: DeriveInput) -> Result<Tokens> {
         impl #impl_generics _formic_ecs::HashState for #ident #type_generics #where_clause {
             fn hash_state(&self, hasher: &mut _formic_ecs::StateHasher) {
                 let value = self;
-                #see
+                #hash_fields
             }
         }
     };
@@ -122,7 +122,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         quote! { const #constant: bool = true; }
     });
     let name = name_fn(&options);
-    let shown = shown(input, &options);
+    let field_access = field_access(input, &options);
     let fields = fields_fn(&input.data, &options)?;
     let was = match options.was.as_slice() {
         [] => Tokens::new(),
@@ -139,7 +139,7 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
             #map_entities
             #codec
             #hash
-            #shown
+            #field_access
             #was
             #name
             #fields
@@ -283,7 +283,7 @@ fn fields_fn(data: &Data, options: &Options) -> Result<Tokens> {
 }
 
 /// Generates the code that shows the fields to a person and sets them from a text, and the default value.
-fn shown(input: &DeriveInput, options: &Options) -> Tokens {
+fn field_access(input: &DeriveInput, options: &Options) -> Tokens {
     if options.buffer.is_some() || !input.generics.params.is_empty() {
         return Tokens::new();
     }
@@ -305,13 +305,13 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
         // The fields of a packed type cannot be referenced.
         _ if is_packed(input) => return default,
         Data::Struct(data) => {
-            let (pattern, read, write) = shown_fields(&data.fields, 0, options.editable);
+            let (pattern, read, write) = access_of_fields(&data.fields, 0, options.editable);
             (
                 quote! { let Self #pattern = value; #read },
                 quote! { let Self #pattern = value; #write },
             )
         }
-        Data::Enum(data) if !data.variants.is_empty() => shown_variants(data, options.editable),
+        Data::Enum(data) if !data.variants.is_empty() => access_of_variants(data, options.editable),
         _ => return default,
     };
     let write = if options.editable {
@@ -329,7 +329,7 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
                 ShowTwo as _,
             };
             ::core::option::Option::Some(_formic_ecs::FieldFns {
-                read: |value, see| { _ = &see; #read },
+                read: |value, emit| { _ = &emit; #read },
                 write: #write,
             })
         };
@@ -338,7 +338,7 @@ fn shown(input: &DeriveInput, options: &Options) -> Tokens {
 
 /// Returns the pattern that names some fields, and the code that reads and writes them. Their places
 /// start at `first`.
-fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
+fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
     let members: Vec<Member> = fields.members().collect();
     let names: Vec<Ident> =
         (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
@@ -347,19 +347,19 @@ fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Token
         field.ident.as_ref().map_or_else(|| number.to_string(), |name| name.unraw().to_string())
     });
     let types = fields.iter().map(|field| &field.ty);
-    let shown = quote! { _formic_ecs::__private::Shown::of };
+    let probe = quote! { _formic_ecs::__private::FieldProbe::of };
     let read = quote! {
-        #( see(_formic_ecs::__private::field_text(
+        #( emit(_formic_ecs::__private::field_text(
             #texts,
             ::core::any::type_name::<#types>(),
             _formic_ecs::__private::offset_in(value, #names),
-            (&&&&&&#shown(#names)).show(#names),
+            (&&&&&&#probe(#names)).show(#names),
             #editable,
         )); )*
     };
     let write = quote! {
         match place {
-            #( #places => (&&&&&&#shown(&*#names)).set(#names, text), )*
+            #( #places => (&&&&&&#probe(&*#names)).set(#names, text), )*
             _ => _formic_ecs::__private::not_editable(text),
         }
     };
@@ -368,17 +368,17 @@ fn shown_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Token
 
 /// Returns the code that reads and writes an enum. Its variant is the first of its fields, and is
 /// followed by the fields of the variant.
-fn shown_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) {
+fn access_of_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) {
     let is_unit = |variant: &&syn::Variant| variant.fields.is_empty();
     let units: Vec<&Ident> = data.variants.iter().filter(is_unit).map(|it| &it.ident).collect();
     let texts: Vec<String> = units.iter().map(|ident| ident.unraw().to_string()).collect();
     let is_editable = editable && !units.is_empty();
     let arms = data.variants.iter().map(|variant| {
-        let (pattern, read, write) = shown_fields(&variant.fields, 1, editable);
+        let (pattern, read, write) = access_of_fields(&variant.fields, 1, editable);
         let (ident, text) = (&variant.ident, variant.ident.unraw().to_string());
         let read = quote! {
             Self::#ident #pattern => {
-                see(_formic_ecs::__private::variant_text(#text, #is_editable));
+                emit(_formic_ecs::__private::variant_text(#text, #is_editable));
                 #read
             }
         };
@@ -406,8 +406,8 @@ fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<
         // Its fields cannot be referenced, so it must be plain data.
         quote! { #rule::Bytes(_formic_ecs::__private::bytes_of_packed::<Self>()) }
     } else {
-        let see = see(&input.data)?;
-        quote! { #rule::Fields(|value, hasher| { #see }) }
+        let hash_fields = hash_fields(&input.data)?;
+        quote! { #rule::Fields(|value, hasher| { #hash_fields }) }
     };
     let is_probed = !options.unhashed && input.generics.params.is_empty();
     let value = if is_probed {
@@ -441,24 +441,27 @@ fn is_packed(input: &DeriveInput) -> bool {
 }
 
 /// Generates the statements that hash every field of `value` with `hasher`.
-fn see(data: &Data) -> Result<Tokens> {
+fn hash_fields(data: &Data) -> Result<Tokens> {
     let of_fields = |fields: &Fields| {
         let members: Vec<Member> = fields.members().collect();
         let names: Vec<Ident> =
             (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
-        (quote! { { #(#members: #names),* } }, quote! { #((&&&See(#names)).see(hasher);)* })
+        (
+            quote! { { #(#members: #names),* } },
+            quote! { #((&&&HashProbe(#names)).hash_to(hasher);)* },
+        )
     };
     let seen = match data {
         Data::Struct(data) => {
-            let (pattern, see) = of_fields(&data.fields);
-            quote! { let Self #pattern = value; #see }
+            let (pattern, hash_fields) = of_fields(&data.fields);
+            quote! { let Self #pattern = value; #hash_fields }
         }
         Data::Enum(data) if data.variants.is_empty() => quote! { match *value {} },
         Data::Enum(data) => {
             let arms = data.variants.iter().zip(0_u64..).map(|(variant, number)| {
-                let (pattern, see) = of_fields(&variant.fields);
+                let (pattern, hash_fields) = of_fields(&variant.fields);
                 let ident = &variant.ident;
-                quote! { Self::#ident #pattern => { hasher.write_u64(#number); #see } }
+                quote! { Self::#ident #pattern => { hasher.write_u64(#number); #hash_fields } }
             });
             quote! { match value { #(#arms)* } }
         }
@@ -471,7 +474,7 @@ fn see(data: &Data) -> Result<Tokens> {
     };
     Ok(quote! {
         #[allow(unused_imports)]
-        use _formic_ecs::__private::{See, SeeBytes as _, SeeElements as _, SeeState as _};
+        use _formic_ecs::__private::{HashProbe, HashBytes as _, HashElements as _, HashByState as _};
         _ = hasher;
         #seen
     })

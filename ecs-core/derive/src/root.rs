@@ -5,23 +5,23 @@ use quote::quote;
 use syn::Path;
 
 /// Returns the path that was given, or otherwise the one from the manifest.
-pub(crate) fn path(given: Option<&Path>, home: &Home) -> Tokens {
+pub(crate) fn path(given: Option<&Path>, home: &TraitCrate) -> Tokens {
     given.map_or_else(|| from_manifest(home), |path| quote! { #path })
 }
 
 /// The crate of a derived trait.
-pub(crate) struct Home {
+pub(crate) struct TraitCrate {
     package: &'static str,
     /// The name of its module in the facade crate.
     module: &'static str,
 }
 
-pub(crate) const ECS: Home = Home { package: "formic-ecs", module: "ecs" };
-pub(crate) const JOBS: Home = Home { package: "formic-jobs", module: "jobs" };
+pub(crate) const ECS: TraitCrate = TraitCrate { package: "formic-ecs", module: "ecs" };
+pub(crate) const JOBS: TraitCrate = TraitCrate { package: "formic-jobs", module: "jobs" };
 
 /// Looks up the path in the manifest of the crate that is being compiled: for instance `::formic_ecs`,
 /// its new name if it was renamed, or `::formic::ecs` for a crate that depends only on the facade.
-fn from_manifest(home: &Home) -> Tokens {
+fn from_manifest(home: &TraitCrate) -> Tokens {
     let package = std::env::var("CARGO_PKG_NAME").unwrap_or_default();
     let manifest = std::env::var_os("CARGO_MANIFEST_DIR")
         .map(|folder| std::path::Path::new(&folder).join("Cargo.toml"))
@@ -30,7 +30,7 @@ fn from_manifest(home: &Home) -> Tokens {
     in_manifest(&package, &manifest, home)
 }
 
-fn in_manifest(package: &str, manifest: &str, home: &Home) -> Tokens {
+fn in_manifest(package: &str, manifest: &str, home: &TraitCrate) -> Tokens {
     let name = |wanted: &str| {
         let listed = || dependencies(manifest).find(|(_, package)| package == wanted);
         let own = (package == wanted).then(|| wanted.to_owned());

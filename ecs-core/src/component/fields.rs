@@ -124,13 +124,14 @@ pub type DefaultFn<T> = fn() -> T;
 /// The maximum length of a text in bytes. A longer text is cut off, and cannot be edited.
 const TEXT_BYTES_MAX: usize = 1_000;
 
-/// A type whose capabilities the derive detects. `(&&&&&&Shown::of(field)).show(field)` tries the traits
-/// below in turn, the one with most references first, as [`See`](crate::hash::See) does.
+/// A type whose capabilities the derive detects. `(&&&&&&FieldProbe::of(field)).show(field)` tries the
+/// traits below in turn, the one with most references first, as [`HashProbe`](crate::hash::HashProbe)
+/// does.
 #[doc(hidden)]
 #[derive(Debug)]
-pub struct Shown<T>(PhantomData<fn() -> T>);
+pub struct FieldProbe<T>(PhantomData<fn() -> T>);
 
-impl<T> Shown<T> {
+impl<T> FieldProbe<T> {
     #[must_use]
     pub fn of(_: &T) -> Self {
         Self(PhantomData)
@@ -196,12 +197,12 @@ macro_rules! shown {
 }
 
 shown! {
-    ShowText: &&&&&Shown<T>, [Display + FromStr], show_text, set_text;
-    ShowTwo: &&&&Shown<T>, [AsRef<[f32; 2]> + AsMut<[f32; 2]>], show_vector, set_vector;
-    ShowThree: &&&Shown<T>, [AsRef<[f32; 3]> + AsMut<[f32; 3]>], show_vector, set_vector;
-    ShowFour: &&Shown<T>, [AsRef<[f32; 4]> + AsMut<[f32; 4]>], show_vector, set_vector;
-    ShowDebug: &Shown<T>, [Debug], |value| (Some(bounded(format_args!("{value:?}")).0), false), |_, text| not_editable(text);
-    ShowNothing: Shown<T>, [], |_| (None, false), |_, text| not_editable(text);
+    ShowText: &&&&&FieldProbe<T>, [Display + FromStr], show_text, set_text;
+    ShowTwo: &&&&FieldProbe<T>, [AsRef<[f32; 2]> + AsMut<[f32; 2]>], show_vector, set_vector;
+    ShowThree: &&&FieldProbe<T>, [AsRef<[f32; 3]> + AsMut<[f32; 3]>], show_vector, set_vector;
+    ShowFour: &&FieldProbe<T>, [AsRef<[f32; 4]> + AsMut<[f32; 4]>], show_vector, set_vector;
+    ShowDebug: &FieldProbe<T>, [Debug], |value| (Some(bounded(format_args!("{value:?}")).0), false), |_, text| not_editable(text);
+    ShowNothing: FieldProbe<T>, [], |_| (None, false), |_, text| not_editable(text);
 }
 
 fn show_text<T: Display>(value: &T) -> Text {

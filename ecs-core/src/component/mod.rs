@@ -23,14 +23,14 @@ pub(crate) use erased::{
 pub(crate) use fields::are_still_values;
 pub use fields::{DefaultFn, FieldFns, FieldText};
 #[doc(hidden)]
-pub use fields::{FieldTexts, enum_text, struct_text};
-#[doc(hidden)]
 pub use fields::{
-    ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, Shown, field_text,
+    FieldProbe, ShowDebug, ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, field_text,
     not_editable, offset_in, variant_text,
 };
+#[doc(hidden)]
+pub use fields::{FieldTexts, enum_text, struct_text};
 pub use hash_rule::HashRule;
-pub(crate) use registry::{ArchetypeFlags, Kind};
+pub(crate) use registry::{ArchetypeFlags, ComponentKind};
 pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 
 /// Data that entities can have. Any type that can be shared and sent between threads can be a component.

@@ -12,7 +12,7 @@ use crate::name::Name;
 
 /// The kinds of component.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum Kind {
+pub(crate) enum ComponentKind {
     /// A Rust type, with its name.
     Type(TypeId, &'static str),
     /// Plain bytes, registered at run time.
@@ -27,7 +27,7 @@ pub(crate) enum Kind {
 #[derive(Clone, Debug)]
 pub struct ComponentInfo {
     pub(crate) id: ComponentId,
-    pub(crate) kind: Kind,
+    pub(crate) kind: ComponentKind,
     pub(crate) name: Name,
     pub(crate) layout: Layout,
     pub(crate) enableable: bool,
@@ -52,7 +52,7 @@ impl ComponentInfo {
     fn of<T: Component>() -> Self {
         Self {
             id: ComponentId::UNKNOWN,
-            kind: Kind::Type(TypeId::of::<T>(), T::name()),
+            kind: ComponentKind::Type(TypeId::of::<T>(), T::name()),
             name: T::lasting_name(),
             layout: Layout::new::<T>(),
             enableable: T::ENABLEABLE,
@@ -69,7 +69,7 @@ impl ComponentInfo {
 
     /// Describes a Rust type under another name.
     pub(crate) fn named<T: Component>(name: Name) -> Self {
-        Self { kind: Kind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
+        Self { kind: ComponentKind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
     }
 
     /// Returns its number in this world.
@@ -101,15 +101,15 @@ impl ComponentInfo {
     #[must_use]
     pub const fn type_id(&self) -> Option<TypeId> {
         match self.kind {
-            Kind::Type(id, _) | Kind::Named(id) => Some(id),
-            Kind::Bytes | Kind::Functions => None,
+            ComponentKind::Type(id, _) | ComponentKind::Named(id) => Some(id),
+            ComponentKind::Bytes | ComponentKind::Functions => None,
         }
     }
 
     /// Returns the name of the Rust type, if the component is registered as that type.
     pub(crate) const fn type_name(&self) -> Option<&'static str> {
         match self.kind {
-            Kind::Type(_, name) => Some(name),
+            ComponentKind::Type(_, name) => Some(name),
             _ => None,
         }
     }
@@ -118,7 +118,7 @@ impl ComponentInfo {
     /// [`ByIdMut::insert`](crate::ByIdMut::insert) and other functions require.
     #[must_use]
     pub const fn is_bytes(&self) -> bool {
-        matches!(self.kind, Kind::Bytes)
+        matches!(self.kind, ComponentKind::Bytes)
     }
 
     /// Returns the size and alignment of one value, in bytes.
@@ -239,7 +239,8 @@ impl Registry {
             if info.id.index() != index {
                 return Err(("I-9", "a component is listed under another's id"));
             }
-            if matches!(info.kind, Kind::Type(id, _) if self.ids.get(&id) != Some(&info.id)) {
+            if matches!(info.kind, ComponentKind::Type(id, _) if self.ids.get(&id) != Some(&info.id))
+            {
                 return Err(("I-9", "a type leads to another's id"));
             }
             if info.is_bytes() && info.erased.drop.is_some() {

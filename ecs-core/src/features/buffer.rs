@@ -241,9 +241,9 @@ impl<T: BufferElement> Component for Buffer<T> {
     };
 
     const FIELDS: Option<FieldFns<Self>> = Some(FieldFns {
-        read: |buffer, see| {
+        read: |buffer, emit| {
             let length = Some(format!("{}", buffer.len()));
-            see(field_text("length", "usize", None, (length, false), false));
+            emit(field_text("length", "usize", None, (length, false), false));
         },
         write: |_, _, text| not_editable(text),
     });

@@ -22,7 +22,7 @@ use crate::entities::{Entities, Location};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Slice};
+use crate::storage::{ChangeWindow, Chunks, Directory, RowAddress, Shard};
 
 /// The parts of a world that every query needs.
 #[derive(Clone, Copy, Debug)]
@@ -304,7 +304,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     fn visit<V>(&self, visitor: &mut V, each: impl Fn(&FetchOf<'w, Q>, &Rows, usize, &mut V)) {
         let Source { archetypes, window, .. } = self.source;
         // All rows of every chunk match, whatever their bits and versions are.
-        let is_dense = !TermsOf::<Q, F>::NARROWS && window.slice.is_none();
+        let is_dense = !TermsOf::<Q, F>::NARROWS && window.shard.is_none();
         // SAFETY: the token is passed only to the first chunks, which belong to these archetypes. None of
         // their chunks has come, gone or moved since they were found (`SourceToken::query`, I-23).
         let token = unsafe { AddressToken::new(archetypes) };
@@ -394,8 +394,8 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
             .binary_search_by_key(&location.archetype, |matched| matched.archetype)
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let mut chunk = self.source.chunk(location.archetype, location.address.chunk);
-        // A question about one entity is not restricted to the slice.
-        chunk.window.slice = None;
+        // A question about one entity is not restricted to the shard.
+        chunk.window.shard = None;
         if rows::<Q, F>(&matches[index], &chunk).contains(location.address.row) {
             Ok((index, location.address))
         } else {
@@ -543,16 +543,16 @@ fn find_rows<Q: QueryData, F: QueryFilter>(
 ) {
     *rows = Rows::All;
     TermsOf::<Q, F>::rows(&matched.slots, chunk, rows);
-    if let Some(slice) = chunk.window.slice {
-        keep_slice(chunk.entities(), slice, rows);
+    if let Some(shard) = chunk.window.shard {
+        keep_shard(chunk.entities(), shard, rows);
     }
 }
 
-/// Narrows to the rows whose entities are in a slice. A separate function, because slices are rare.
+/// Narrows to the rows whose entities are in a shard. A separate function, because shards are rare.
 #[inline(never)]
-fn keep_slice(entities: &[Entity], slice: Slice, rows: &mut Rows) {
+fn keep_shard(entities: &[Entity], shard: Shard, rows: &mut Rows) {
     rows.keep_words(entities.len(), |word| {
-        slice.bits(&entities[word * 64..entities.len().min(word * 64 + 64)])
+        shard.bits(&entities[word * 64..entities.len().min(word * 64 + 64)])
     });
 }
 

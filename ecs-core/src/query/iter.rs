@@ -9,7 +9,7 @@ use super::filter::QueryFilter;
 use super::plan::QueryPlanOf;
 use crate::entity::Entity;
 use crate::error::{QueryEntityError, QuerySingleError};
-use crate::storage::{ChangeWindow, Slice};
+use crate::storage::{ChangeWindow, Shard};
 
 impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Returns the same query, asking what was changed or added after this version of the world.
@@ -58,7 +58,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// Panics if `which` is not below `count`.
     #[must_use]
     pub fn shard(self, count: u32, which: u32) -> Self {
-        let window = ChangeWindow { slice: Slice::of(count, which), ..self.window() };
+        let window = ChangeWindow { shard: Shard::of(count, which), ..self.window() };
         self.at(window)
     }
 

@@ -23,8 +23,8 @@ pub struct ChangeWindow {
     pub(crate) newest_run: u64,
     /// Whether several threads stamp rows of the same chunk with this version at the same time.
     pub(crate) writers: Writers,
-    /// The slice of the entities that the query visits, if not all of them.
-    pub(crate) slice: Option<Slice>,
+    /// The shard of the entities that the query visits, if not all of them.
+    pub(crate) shard: Option<Shard>,
 }
 
 /// The entities whose index leaves the remainder `which` when divided by `count`.
@@ -32,20 +32,20 @@ pub struct ChangeWindow {
 /// The count is in the upper half, the remainder in the lower. As one number, with `None` for all
 /// entities, it is passed in one register.
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Slice(NonZeroU64);
+pub(crate) struct Shard(NonZeroU64);
 
-impl Slice {
-    /// Creates a slice; `None` stands for all entities.
+impl Shard {
+    /// Creates a shard; `None` stands for all entities.
     ///
     /// # Panics
     /// Panics if `which` is not below `count`.
     pub(crate) fn of(count: u32, which: u32) -> Option<Self> {
-        assert!(which < count, "slice {which} of {count}");
+        assert!(which < count, "shard {which} of {count}");
         let number = u64::from(count) << 32 | u64::from(which);
         NonZeroU64::new(number).filter(|_| count > 1).map(Self)
     }
 
-    /// Returns the rows of up to 64 entities that are in the slice, as bits.
+    /// Returns the rows of up to 64 entities that are in the shard, as bits.
     pub(crate) fn bits(self, entities: &[Entity]) -> u64 {
         let (count, which) = (self.0.get() >> 32, self.0.get() & u64::from(u32::MAX));
         let is_in = |entity: &Entity| u64::from(u64::from(entity.index()) % count == which);

@@ -14,7 +14,7 @@ pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
 pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, RowPlan, TakenRows};
 pub use column_records::{ChangeWindow, ColumnRecord, ColumnStamps};
-pub(crate) use column_records::{OneThread, Slice, Writers};
+pub(crate) use column_records::{OneThread, Shard, Writers};
 #[cfg(test)]
 pub(crate) use directory::CHUNKS_LIMIT;
 pub(crate) use directory::{Directory, Place, RowAddress};

@@ -317,7 +317,7 @@ mod tests {
             since: 0,
             newest_run: 5,
             writers: Writers::Several,
-            slice: None,
+            shard: None,
         };
         let group = &stamps.groups[0];
         let newest = group.newest.load(Ordering::Relaxed);
@@ -347,7 +347,7 @@ mod tests {
                 since: 0,
                 newest_run: version.saturating_sub(next(&mut random, 6) as u64),
                 writers: [Writers::Several, Writers::One][next(&mut random, 4).min(1)],
-                slice: None,
+                shard: None,
             };
             let row = next(&mut random, LEN);
             match next(&mut random, 4) {

@@ -149,7 +149,7 @@ fn a_plan_that_keeps_to_one_declared_access_is_held_to_another_one() {
 }
 
 #[test]
-#[should_panic(expected = "slice 3 of 3")]
+#[should_panic(expected = "shard 3 of 3")]
 fn there_is_no_slice_beyond_the_last() {
     _ = World::new().query::<()>().shard(3, 3).count();
 }

@@ -7,8 +7,8 @@ use core::ptr::NonNull;
 
 use super::RegisterError;
 use crate::component::{
-    ArchetypeFlags, ComponentId, ComponentInfo, DropErasedFn as DropFn, DropValueFn, ErasedFns,
-    Kind, Registry,
+    ArchetypeFlags, ComponentId, ComponentInfo, ComponentKind, DropErasedFn as DropFn, DropValueFn,
+    ErasedFns, Registry,
 };
 use crate::hash::StateHasher;
 use crate::name::Name;
@@ -52,7 +52,7 @@ impl ComponentDescriptor {
     /// Describes a component whose values are plain bytes that need no drop. They are copied as bytes,
     /// are part of the state hash, and are saved in snapshots.
     pub fn bytes(name: impl Into<Name>, layout: Layout) -> Self {
-        Self::new(name.into(), layout, Kind::Bytes, ErasedFns::PLAIN)
+        Self::new(name.into(), layout, ComponentKind::Bytes, ErasedFns::PLAIN)
     }
 
     /// Describes a component whose values are something else, by its functions. `drop` drops a value in
@@ -115,10 +115,10 @@ impl ComponentDescriptor {
             is_hashed: hash.is_some(),
             ..ErasedFns::NONE
         };
-        Self::new(name.into(), layout, Kind::Functions, erased)
+        Self::new(name.into(), layout, ComponentKind::Functions, erased)
     }
 
-    fn new(name: Name, layout: Layout, kind: Kind, erased: ErasedFns) -> Self {
+    fn new(name: Name, layout: Layout, kind: ComponentKind, erased: ErasedFns) -> Self {
         Self(ComponentInfo {
             id: ComponentId::UNKNOWN,
             kind,
