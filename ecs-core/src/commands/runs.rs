@@ -83,7 +83,7 @@ fn leave(stream: &mut Stream<'_>, kind: Kind, from: ArchetypeId, world: &mut Wor
     // The flags of the source and of the target with which commands have to be played one by one.
     let one_by_one = match change {
         Some(Change::Insert) => (ArchetypeFlags::REPLACE, ArchetypeFlags::ON_ADD),
-        Some(_) => (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_PENDING),
+        Some(_) => (ArchetypeFlags::ON_REMOVE, ArchetypeFlags::CLEANUP_DONE),
         None => (ArchetypeFlags::MORE_THAN_A_ROW, ArchetypeFlags::NONE),
     };
     if moves.source().flags.any(one_by_one.0) || moves.target_flags().any(one_by_one.1) {

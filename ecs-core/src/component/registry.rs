@@ -318,7 +318,7 @@ impl ArchetypeFlags {
     /// The entities have been despawned.
     pub(crate) const DESPAWNED: Self = Self(1 << 7);
     /// The entities have been despawned, and nothing is left to clean up.
-    pub(crate) const CLEANUP_PENDING: Self = Self(1 << 8);
+    pub(crate) const CLEANUP_DONE: Self = Self(1 << 8);
     /// The events after a row has come.
     pub(crate) const ON_ADD: Self = Self::ADD.and(Self::INSERT);
     /// The events before components are removed.
@@ -339,7 +339,7 @@ impl ArchetypeFlags {
     /// are to be removed.
     pub(crate) const fn complete(self) -> Self {
         let is_doomed = self.any(Self::DESPAWNED) && !self.any(Self::CLEANUP);
-        if is_doomed { self.and(Self::CLEANUP_PENDING) } else { self }
+        if is_doomed { self.and(Self::CLEANUP_DONE) } else { self }
     }
 
     /// Returns whether any flag of `of` is among these.

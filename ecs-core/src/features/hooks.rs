@@ -396,8 +396,8 @@ fn trigger(world: &mut World, entity: Entity, moment: Lifecycle<'_>) {
     match moment {
         Lifecycle::Spawned(ids) => world.trigger_all(entity, &[Add, Insert], Which::These(ids)),
         Lifecycle::Arrived => world.trigger_all(entity, &[Add, Insert], Which::All),
-        Lifecycle::Replacing(ids) => world.trigger_all(entity, &[Replace], Which::These(ids)),
-        Lifecycle::Given(ids, before) => {
+        Lifecycle::Inserting(ids) => world.trigger_all(entity, &[Replace], Which::These(ids)),
+        Lifecycle::Inserted(ids, before) => {
             let had = world.archetypes.get(before).components();
             let added: Vec<_> = ids.iter().copied().filter(|&id| !had.contains(id)).collect();
             world.trigger_all(entity, &[Add], Which::These(&added));

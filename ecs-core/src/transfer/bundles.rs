@@ -193,7 +193,7 @@ impl Bundles {
                     Change::Remove => columns_of(archetypes.get(from), ids),
                     Change::Strip | Change::Copy => Box::default(),
                 };
-                transition.gives = of.filter(|_| change == Change::Insert);
+                transition.inserts = of.filter(|_| change == Change::Insert);
                 transition
             });
             known.push(transition);
@@ -223,7 +223,7 @@ impl Bundles {
                 let source = &archetypes[from.index()];
                 match (transition, target(change, source, ids)) {
                     (Some(transition), Some(set))
-                        if transition.gives == of.filter(|_| change == Change::Insert) =>
+                        if transition.inserts == of.filter(|_| change == Change::Insert) =>
                     {
                         let goes_along = |id| change != Change::Insert || !ids.contains(&id);
                         transition.check(source, archetypes, &set, goes_along)?;

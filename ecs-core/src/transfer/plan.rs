@@ -40,7 +40,7 @@ pub(crate) struct Transition {
     pub(crate) source: ArchetypeId,
     pub(crate) target: ArchetypeId,
     /// The type of the bundle that it inserts, if it inserts one that has a type.
-    pub(crate) gives: Option<TypeId>,
+    pub(crate) inserts: Option<TypeId>,
     /// The columns of the bundle's components, in their declared order: of the target if they are
     /// inserted, of the source if they are removed.
     pub(crate) columns: Box<[usize]>,
@@ -82,7 +82,7 @@ impl Transition {
         let moved = plan.steps.iter().filter(|step| goes(step)).count();
         let sized = there.columns.iter().filter(|column| column.info.layout.size() > 0).count();
         let (source, has_gaps) = (from, moved < sized);
-        Self { source, target, gives: None, columns: Box::default(), plan, has_gaps }
+        Self { source, target, inserts: None, columns: Box::default(), plan, has_gaps }
     }
 
     /// Checks that the transition begins here.
@@ -99,7 +99,7 @@ impl Transition {
     /// Returns the columns of a chunk of the target that the inserted bundle is written to (I-6, I-9).
     pub(super) fn columns_in(&self, chunks: &Chunks, chunk: usize) -> BundleColumns {
         let starts = self.columns.iter().map(|&column| chunks.column(chunk, column)).collect();
-        BundleColumns::new(self.gives, starts)
+        BundleColumns::new(self.inserts, starts)
     }
 
     /// Checks that the transition leads from `source` to the archetype with this set, and moves what it

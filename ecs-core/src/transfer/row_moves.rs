@@ -141,7 +141,7 @@ impl<'w> RowMoves<'w> {
         let Some(Target { archetype, transition, rows }) = &mut self.target else {
             return usize::MAX;
         };
-        let insertion = transition.gives.map(|_| *transition);
+        let insertion = transition.inserts.map(|_| *transition);
         *rows = ReservedRows::new(&mut archetype.chunks, self.blocks, wanted, insertion);
         rows.left()
     }
@@ -200,8 +200,8 @@ impl<'w> RowMoves<'w> {
         count: usize,
         mut next: impl FnMut() -> P,
     ) {
-        let gives = self.target.as_ref().and_then(|target| target.transition.gives);
-        assert!(gives == Some(TypeId::of::<P>()), "another bundle");
+        let inserts = self.target.as_ref().and_then(|target| target.transition.inserts);
+        assert!(inserts == Some(TypeId::of::<P>()), "another bundle");
         self.each_piece(from, count, |moves, from, count| {
             let Some(target) = &moves.target else { return };
             let (columns, row) = target.rows.next_row();

@@ -75,7 +75,7 @@ impl World {
     ) -> Result<(), B> {
         let Some(mut row) = self.moves().locate(entity) else { return Err(bundle) };
         if row.flags().any(ArchetypeFlags::REPLACE) {
-            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Replacing(ids));
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Inserting(ids));
             // An observer may have moved or despawned the entity.
             match self.moves().locate(entity) {
                 Some(now) => row = now,
@@ -84,7 +84,7 @@ impl World {
         }
         let from = row.archetype().id();
         if row.insert(into_parts(bundle)).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Given(ids, from));
+            self.trigger_bundle::<P>(entity, |ids| Lifecycle::Inserted(ids, from));
         }
         Ok(())
     }
@@ -123,7 +123,7 @@ impl World {
             row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         }
         let (removed, flags) = row.remove::<P>()?;
-        if flags.any(ArchetypeFlags::CLEANUP_PENDING) {
+        if flags.any(ArchetypeFlags::CLEANUP_DONE) {
             self.finish_cleanup(entity);
         }
         Ok(removed)

@@ -48,8 +48,7 @@ impl World {
 
     fn check_archetype(&self, archetype: &Archetype) -> Result<(), BrokenInvariant> {
         let at = |detail| format!("{detail}, in {:?}", archetype.id());
-        if archetype.flags.complete().any(ArchetypeFlags::CLEANUP_PENDING) && !archetype.is_empty()
-        {
+        if archetype.flags.complete().any(ArchetypeFlags::CLEANUP_DONE) && !archetype.is_empty() {
             return Err(broken("I-19", at("a despawned entity has nothing to clean up".into())));
         }
         let chunks = &archetype.chunks;

@@ -25,9 +25,9 @@ pub(crate) enum Lifecycle<'a> {
     /// The entity has come, with all its components.
     Arrived,
     /// These components are about to be inserted into the entity.
-    Replacing(&'a [ComponentId]),
+    Inserting(&'a [ComponentId]),
     /// These components were inserted into the entity, which was in this archetype before.
-    Given(&'a [ComponentId], ArchetypeId),
+    Inserted(&'a [ComponentId], ArchetypeId),
     /// These components are about to be removed from the entity.
     Removing(&'a [ComponentId]),
     /// The entity is about to be despawned.
@@ -139,7 +139,7 @@ impl World {
             return Err(NoSuchEntity(root));
         }
         let mut seen = EntitySet::default();
-        let mut latecomers = 0;
+        let mut late_dependents = 0;
         // The path from the root to the entity that is despawned next. The flag says whether the entities
         // that depend on this one are on the path or already gone.
         let mut path = alloc::vec![(root, false)];
@@ -157,9 +157,9 @@ impl World {
                 path.pop();
                 self.despawn_one(entity, true);
             } else if was_expanded {
-                latecomers += 1;
+                late_dependents += 1;
                 assert!(
-                    latecomers < DEPTH_MAX,
+                    late_dependents < DEPTH_MAX,
                     "hooks and observers keep giving sources to an entity that is despawned"
                 );
             }
@@ -170,7 +170,7 @@ impl World {
     /// Despawns a single entity. Cleanup components are kept if `keeps_cleanup` is set.
     pub(super) fn despawn_one(&mut self, entity: Entity, keeps_cleanup: bool) {
         self.trigger_despawn(entity, keeps_cleanup);
-        self.let_go(entity, keeps_cleanup);
+        self.remove_despawned(entity, keeps_cleanup);
     }
 
     fn trigger_despawn(&mut self, entity: Entity, keeps_cleanup: bool) {
@@ -180,7 +180,7 @@ impl World {
     }
 
     /// Does the same for an entity whose observers have been called. They may have changed anything.
-    fn let_go(&mut self, entity: Entity, keeps_cleanup: bool) {
+    fn remove_despawned(&mut self, entity: Entity, keeps_cleanup: bool) {
         let flags = self.flags_of(entity);
         if keeps_cleanup && flags.any(ArchetypeFlags::DESPAWNED) {
             return;
@@ -214,21 +214,21 @@ impl World {
     /// its observers panics, since nothing would ever remove it later (I-19).
     #[cold]
     pub(crate) fn finish_cleanup(&mut self, entity: Entity) {
-        let mut is_told = false;
+        let mut was_triggered = false;
         finish(|| {
-            if !core::mem::replace(&mut is_told, true) {
+            if !core::mem::replace(&mut was_triggered, true) {
                 self.trigger_despawn(entity, false);
             }
-            self.let_go(entity, false);
+            self.remove_despawned(entity, false);
         });
     }
 
     /// Despawns the entities with hooks one by one, before the world is cleared.
     pub(super) fn despawn_observed(&mut self) {
-        let is_told_of = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
+        let is_observed = |archetype: &&Archetype| archetype.flags.any(ArchetypeFlags::ON_DESPAWN);
         // Observers may spawn more entities with observers.
         for _ in 0..DEPTH_MAX {
-            let archetypes = self.archetypes().iter().filter(is_told_of);
+            let archetypes = self.archetypes().iter().filter(is_observed);
             let leaving: Vec<Entity> = archetypes.flat_map(Archetype::all_entities).collect();
             if leaving.is_empty() {
                 return;
@@ -250,23 +250,23 @@ impl World {
 /// A guard that removes those of these entities that were despawned and have nothing left to clean up: at
 /// the latest when it is dropped, even if something panics.
 #[derive(Debug)]
-pub(crate) struct Finishing<'w, 'e> {
+pub(crate) struct CleanupGuard<'w, 'e> {
     pub(crate) world: &'w mut World,
     pub(crate) entities: &'e [Entity],
 }
 
-impl Finishing<'_, '_> {
+impl CleanupGuard<'_, '_> {
     pub(crate) fn finish(&mut self) {
         while let Some((&entity, rest)) = self.entities.split_first() {
             self.entities = rest;
-            if self.world.flags_of(entity).any(ArchetypeFlags::CLEANUP_PENDING) {
+            if self.world.flags_of(entity).any(ArchetypeFlags::CLEANUP_DONE) {
                 self.world.finish_cleanup(entity);
             }
         }
     }
 }
 
-impl Drop for Finishing<'_, '_> {
+impl Drop for CleanupGuard<'_, '_> {
     fn drop(&mut self) {
         self.finish();
     }

@@ -30,7 +30,7 @@ pub(crate) use bulk::Matches;
 pub use cell::{DeclaredAccess, SerialCells, WorldCell};
 pub use change::NotInserted;
 pub(crate) use lifecycle::{
-    AfterDespawn, Callbacks, DEPTH_MAX, EntitySet, Extensions, Finishing, Lifecycle,
+    AfterDespawn, Callbacks, CleanupGuard, DEPTH_MAX, EntitySet, Extensions, Lifecycle,
 };
 pub(crate) use resources::Resources;
 pub use resources::{MissingResource, Res, ResMut, ResourceError};

@@ -19,7 +19,7 @@ use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::transfer::{Change, MoveContext, NewRows};
 use crate::user_code::expected;
-use crate::world::{Finishing, Lifecycle, World};
+use crate::world::{CleanupGuard, Lifecycle, World};
 
 /// Access by id.
 impl World {
@@ -234,10 +234,10 @@ impl<'w> ByIdMut<'w> {
         if world.flags_of(entity).any(ArchetypeFlags::ON_REMOVE) {
             world.trigger_lifecycle(entity, Lifecycle::Removing(&[id]));
         }
-        let finishing = Finishing { world, entities: &[entity] };
-        let row = finishing.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
+        let guard = CleanupGuard { world, entities: &[entity] };
+        let row = guard.world.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         let Some(left) = row.leave(Change::Remove, &[id]) else {
-            let component = finishing.world.registry.info(id).name().clone();
+            let component = guard.world.registry.info(id).name().clone();
             return Err(ByIdError::Missing { entity, component });
         };
         drop(left);
@@ -522,7 +522,7 @@ impl World {
             unsafe { row.insert_id(id, |room| put(room, false)) };
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_lifecycle(entity, Lifecycle::Given(&[id], from.archetype));
+            self.trigger_lifecycle(entity, Lifecycle::Inserted(&[id], from.archetype));
         }
     }
 
@@ -598,7 +598,7 @@ impl World {
     /// observers that come before have been called.
     fn locate_for_insert(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
         if self.flags_of(entity).any(ArchetypeFlags::REPLACE) {
-            self.trigger_lifecycle(entity, Lifecycle::Replacing(&[id]));
+            self.trigger_lifecycle(entity, Lifecycle::Inserting(&[id]));
         }
         self.locate(entity)
     }

@@ -18,7 +18,7 @@ use crate::error::{DroppedComponent, RestoreError, RestoreReport};
 use crate::features::prefab::Prefab;
 use crate::features::relation::RelationFns;
 use crate::storage::{BlockPool, RowAddress};
-use crate::world::{Finishing, World};
+use crate::world::{CleanupGuard, World};
 
 /// Replaces the contents of the world by those of the image.
 pub(super) fn load(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, RestoreError> {
@@ -60,10 +60,10 @@ fn load_contents(world: &mut World, image: &Image<'_>) -> Result<RestoreReport, 
         Ok(()) => {
             let report = building.report(image);
             let Building { archetypes, entities, pool, finished, .. } = building;
-            let mut finishing = Finishing { world, entities: &finished };
+            let mut guard = CleanupGuard { world, entities: &finished };
             // Drops the old contents, which may panic.
-            finishing.world.replace_contents((archetypes, entities), pool, image.version);
-            finishing.finish();
+            guard.world.replace_contents((archetypes, entities), pool, image.version);
+            guard.finish();
             Ok(report)
         }
         Err(error) => {
@@ -121,7 +121,7 @@ impl Building<'_> {
         // The sets in an image are all different, but two can be equal without the removed components.
         let archetype = self.archetypes.obtain(set, self.registry);
         // The program has no component left for which the entities wait.
-        if self.archetypes.get(archetype).flags.any(ArchetypeFlags::CLEANUP_PENDING) {
+        if self.archetypes.get(archetype).flags.any(ArchetypeFlags::CLEANUP_DONE) {
             self.finished.extend(image.chunks.iter().flat_map(ChunkImage::entities).flatten());
         }
         for (index, chunk) in image.chunks.iter().enumerate() {
