@@ -49,7 +49,7 @@ const FOLDERS: &[(&str, &[&[&str]])] = &[
         ],
     ),
     ("archetype", &[&["rows"]]),
-    ("transfer", &[&["plan"], &["bundles"], &["new_rows"], &["mover"], &["row_moves"]]),
+    ("transfer", &[&["plan"], &["bundles"], &["new_rows"], &["mover"], &["holes"], &["row_moves"]]),
     (
         "query",
         &[

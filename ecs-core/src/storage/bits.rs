@@ -127,7 +127,8 @@ impl<'a> EnableBits<'a> {
 }
 
 /// Iterates over the words that hold the bits of these rows, each with a mask of these bits.
-fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
+#[inline]
+pub(crate) fn masks(rows: Range<usize>) -> impl Iterator<Item = (usize, u64)> {
     let Range { start, end } = rows;
     let words = if start < end { start / 64..end.div_ceil(64) } else { 0..0 };
     words.map(move |word| {

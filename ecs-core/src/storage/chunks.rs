@@ -22,7 +22,7 @@ use crate::sync::AtomicU64;
 use crate::user_code::finish;
 
 pub(crate) use crate::component::DropErasedFn as DropFn;
-pub(crate) use mover::{ColumnAction, ColumnStep, RowPlan, TakenRows};
+pub(crate) use mover::{ColumnAction, ColumnStep, Fill, RowPlan, TakenRows};
 
 /// The rows of an archetype, packed in chunks: every chunk before the last used one is full (I-4).
 ///

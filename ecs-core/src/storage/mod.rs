@@ -10,9 +10,10 @@ mod marks;
 mod row_versions;
 
 pub use bits::EnabledBit;
+pub(crate) use bits::masks;
 pub(crate) use block::BlockPool;
 pub use chunks::Chunks;
-pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, RowPlan, TakenRows};
+pub(crate) use chunks::{ColumnAction, ColumnStep, DropFn, Fill, RowPlan, TakenRows};
 pub use column_records::{ChangeWindow, ColumnRecord, ColumnStamps};
 pub(crate) use column_records::{OneThread, Shard, Writers};
 #[cfg(test)]

@@ -8,6 +8,7 @@
 //! bundle is written to the columns of its components.
 
 mod bundles;
+mod holes;
 mod mover;
 mod new_rows;
 mod plan;
@@ -22,11 +23,13 @@ pub(crate) use row_moves::RowMoves;
 use alloc::vec::Vec;
 use core::ops::Range;
 
+use holes::Holes;
+
 use crate::archetype::Archetypes;
 use crate::component::Registry;
 use crate::entities::Entities;
 use crate::entity::Entity;
-use crate::storage::BlockPool;
+use crate::storage::{BlockPool, Fill};
 
 /// All parts of one world that a structural change needs.
 pub(crate) struct MoveContext<'w> {
@@ -54,6 +57,9 @@ impl MoveContext<'_> {
 #[derive(Debug, Default)]
 pub(crate) struct MoveScratch {
     holes: Vec<Hole>,
+    /// The holes of entities that are despawned in any order.
+    any_order: Holes,
+    fills: Vec<Fill>,
     /// The entities of new rows.
     pub(crate) arrived: Vec<Entity>,
 }

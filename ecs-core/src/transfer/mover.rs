@@ -53,6 +53,17 @@ impl<'w> LeftBehind<'w> {
         Self { chunks, first: taken.vacated, count, drops }
     }
 
+    /// # Safety
+    /// `count` rows from `first` on were taken out, by a plan with these drops. The archetype was not
+    /// accessed since.
+    pub(super) unsafe fn of_rows(
+        chunks: &'w Chunks,
+        drops: &'w [(usize, DropFn)],
+        (first, count): (RowAddress, usize),
+    ) -> Self {
+        Self { chunks, first, count, drops }
+    }
+
     /// Forgets the values, which the caller has taken.
     #[inline]
     pub(crate) fn forget(self) {

@@ -13,7 +13,7 @@ use crate::bundle::{AnyParts, ColumnStarts, Parts};
 use crate::component::{ArchetypeFlags, Registry};
 use crate::entities::Entities;
 use crate::entity::Entity;
-use crate::storage::{BlockPool, RowAddress, RowPlan};
+use crate::storage::{BlockPool, Fill, RowAddress, RowPlan};
 use crate::user_code::finish;
 
 /// The move of many rows out of an archetype, to another one or out of the world.
@@ -67,7 +67,9 @@ impl<'w> RowMoves<'w> {
     pub(crate) fn despawn(mut context: MoveContext<'w>, from: ArchetypeId) -> Self {
         let version = context.next_version();
         let MoveContext { archetypes, entities, blocks, scratch, .. } = context;
-        Self::leaving((entities, blocks, scratch, version), archetypes.get_mut(from), None)
+        let source = archetypes.get_mut(from);
+        scratch.any_order.prepare(source.chunks.used_count());
+        Self::leaving((entities, blocks, scratch, version), source, None)
     }
 
     fn leaving(
@@ -80,7 +82,7 @@ impl<'w> RowMoves<'w> {
         source: &'w mut Archetype,
         target: Option<Target<'w>>,
     ) -> Self {
-        debug_assert!(scratch.holes.is_empty());
+        debug_assert!(scratch.holes.is_empty() && scratch.any_order.is_empty());
         let behind_holes = RowAddress::default();
         Self { entities, blocks, scratch, version, source, target, fresh: 0, behind_holes }
     }
@@ -254,6 +256,25 @@ impl<'w> RowMoves<'w> {
         true
     }
 
+    /// Despawns an entity, if it is in the source, and returns whether it was. Entities may come in any
+    /// order; that of the rows that remain depends on which they are.
+    ///
+    /// # Panics
+    /// Panics if rows move to another archetype.
+    #[inline]
+    pub(crate) fn despawn_one(&mut self, entity: Entity) -> bool {
+        assert!(self.target.is_none(), "rows that go to another archetype");
+        let here = self.entities.locate(entity, &self.blocks.directory);
+        let Some(from) = here.filter(|here| here.archetype == self.source.id()) else {
+            return false;
+        };
+        // No runs may follow.
+        self.behind_holes = RowAddress { chunk: usize::MAX, row: 0 };
+        self.entities.free(entity);
+        self.scratch.any_order.insert(from.address);
+        true
+    }
+
     /// Moves the entities in `count` rows of the source, from `from` on, to the next rows of the target,
     /// or despawns them if there is no target.
     ///
@@ -327,6 +348,19 @@ impl<'w> RowMoves<'w> {
         let Self { entities, blocks, scratch, version, source, target, .. } = self;
         let Archetype { chunks, ending, .. } = &mut **source;
         let plan = target.as_ref().map_or(&*ending, |target| &target.transition.plan);
+        while !scratch.any_order.is_empty() {
+            let end = chunks.end();
+            let len = scratch.any_order.take_tail(end, &mut scratch.fills);
+            // SAFETY: a hole is a row that the source counts (C-2), and is taken once. The last rows are holes
+            // or fill one (`take_tail`). The plan has the steps of the columns (I-6).
+            unsafe { chunks.fill(blocks, &scratch.fills, len, plan, *version) };
+            for &Fill { hole, .. } in &scratch.fills {
+                entities.set_place(chunks.entities(hole.chunk)[hole.row], chunks.place(hole));
+            }
+            let left = (RowAddress { row: len, ..end }, end.row - len);
+            // SAFETY: these rows were just taken, by this plan.
+            drop(unsafe { LeftBehind::of_rows(chunks, &plan.drops, left) });
+        }
         let place = |hole: &Hole| (hole.chunk, hole.rows.start);
         if !scratch.holes.is_sorted_by_key(place) {
             scratch.holes.sort_unstable_by_key(place);

@@ -9,6 +9,7 @@ use crate::component::ArchetypeFlags;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
 use crate::storage::Chunks;
+use crate::transfer::RowMoves;
 use crate::user_code::{expected_of, finish};
 
 /// Entities: creating and despawning them.
@@ -94,6 +95,46 @@ impl World {
         }
         drop(row.despawn());
         Ok(())
+    }
+
+    /// Despawns many entities and returns their number. Those that are not in the world are skipped.
+    ///
+    /// It does the same as [`despawn`](Self::despawn), several times as fast: rows of one archetype are taken
+    /// out together. Only the order of the rows that remain is another.
+    ///
+    /// ```
+    /// use formic_ecs::prelude::*;
+    /// # #[derive(Component)] struct Age(u32);
+    /// let mut world = World::new();
+    /// let ants = world.spawn_batch((0..1000).map(Age));
+    /// let old = ants.iter().copied().filter(|ant| ant.index() % 3 == 0);
+    /// assert_eq!(world.despawn_many(old), 334);
+    /// assert_eq!(world.len(), 666);
+    /// ```
+    ///
+    /// If the iterator panics, the entities before that are gone. If a drop panics, so are all entities
+    /// that were to be taken out together, and each of their components was dropped once; those after
+    /// them still exist.
+    pub fn despawn_many(&mut self, entities: impl IntoIterator<Item = Entity>) -> usize {
+        let mut entities = entities.into_iter().peekable();
+        let mut count = 0;
+        while let Some(&first) = entities.peek() {
+            let Some(at) = self.locate(first) else {
+                _ = entities.next();
+                continue;
+            };
+            let mut moves = RowMoves::despawn(self.moves(), at.archetype);
+            if moves.source().flags.any(ArchetypeFlags::MORE_THAN_A_ROW) {
+                drop(moves);
+                _ = entities.next();
+                count += usize::from(self.despawn(first).is_ok());
+                continue;
+            }
+            while entities.next_if(|&entity| moves.despawn_one(entity)).is_some() {
+                count += 1;
+            }
+        }
+        count
     }
 
     /// Removes all entities from the world and drops their components. Resources stay.

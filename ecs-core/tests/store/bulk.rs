@@ -119,6 +119,51 @@ fn a_despawn_takes_who_passes_and_drops_what_they_had() {
     assert!((again.index() as usize) < COUNT, "the slots are used again");
 }
 
+/// In an order that has nothing to do with the rows, some twice and some that are gone.
+#[test]
+fn many_are_despawned_at_once_and_what_is_known_about_the_others_goes_with_them() {
+    let ledger = Ledger::default();
+    for part in [2, 3, 7] {
+        let (mut world, all) = crowd(&ledger);
+        for &entity in all.iter().step_by(4) {
+            world.insert(entity, Tracked).expect("alive");
+        }
+        let known = |world: &mut World, i: usize| {
+            let tracked = world.query_one::<Ref<'_, Tracked>>(all[i]).ok();
+            let tracked = tracked.map(|it| (it.last_changed(), it.added_at()));
+            let on = world.is_enabled::<On>(all[i]).ok();
+            (world.get::<Number>(all[i]).copied(), tracked, on, world.get::<Text>(all[i]).cloned())
+        };
+        let before: Vec<_> = (0..COUNT).map(|i| known(&mut world, i)).collect();
+        world.despawn(all[1]).expect("alive");
+        let leaves = |i: usize| i % part == 0 || i > COUNT - 20;
+        let leaving = (0..COUNT).map(|i| i * 37 % COUNT).filter(|&i| leaves(i) || i == 1);
+        let leaving: Vec<_> = leaving.flat_map(|i| [all[i], all[i]]).collect();
+        assert_eq!(world.despawn_many(leaving), steps(leaves).len());
+        world.check().expect("consistent");
+        let left = numbers(&world, &all, |_, _| true);
+        assert_eq!(left, steps(|i| !leaves(i) && i != 1));
+        assert_eq!(ledger.live(), left.len());
+        assert!(left.iter().all(|&i| known(&mut world, i) == before[i]));
+        assert_eq!(world.despawn_many(all), left.len());
+        assert_eq!((world.len(), ledger.live()), (0, 0));
+    }
+}
+
+#[test]
+fn an_iterator_of_those_that_go_may_panic() {
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    let leaving = all.iter().enumerate().map(|(i, &entity)| {
+        assert!(i < 10, "planned: iterator");
+        entity
+    });
+    assert!(panics_as_planned(|| _ = world.despawn_many(leaving)));
+    world.check().expect("consistent");
+    assert_eq!(numbers(&world, &all, |_, _| true), steps(|i| i >= 10));
+    assert_eq!(ledger.live(), COUNT - 10);
+}
+
 #[test]
 fn a_flip_of_all_bits_leaves_who_does_not_pass_alone() {
     let ledger = Ledger::default();

@@ -272,6 +272,12 @@ fn a_drop_in_a_bulk_change() {
         let passing = scatter(world, all);
         assert_eq!(world.bulk::<With<On>>().despawn(), passing);
     });
+    let many = at_every_drop(|world, all, _| {
+        _ = scatter(world, all);
+        let leaving = all.iter().rev().step_by(2).copied();
+        assert_eq!(world.despawn_many(leaving), ROWS.div_ceil(2));
+    });
+    assert_eq!(many, 3 * ROWS.div_ceil(2));
     let removes = at_every_drop(|world, all, _| {
         let passing = scatter(world, all);
         assert_eq!(world.bulk::<With<On>>().remove::<(Other, Counted)>(), passing);

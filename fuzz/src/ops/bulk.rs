@@ -66,7 +66,7 @@ fn change_those<F: QueryFilter + 'static>(
 ) {
     // The world is asked for their order alone: slots are used again in the order in which they
     // were left, and watchers are told in that order.
-    let order: Vec<Entity> = world.query_filtered::<Entity, F>().into_iter().collect();
+    let mut order: Vec<Entity> = world.query_filtered::<Entity, F>().into_iter().collect();
     let meant = model.entities.iter().filter(|(_, holding)| crowd.has(holding));
     let mut sorted = order.clone();
     sorted.sort_unstable();
@@ -84,6 +84,12 @@ fn change_those<F: QueryFilter + 'static>(
         }
         assert_eq!(commands.play(world).failures().len(), 0);
         _ = change_model(model, deed, &gift(), &order);
+    } else if matches!(deed, Deed::Despawn) && seed.value % 2 == 0 {
+        // Half of them, in an order that is not that of their rows.
+        order.sort_by_key(|entity| entity.index().wrapping_mul(0x9e37_79b9));
+        order.truncate(order.len().div_ceil(2));
+        let count = world.despawn_many(order.iter().copied());
+        assert_eq!(count, change_model(model, deed, &gift(), &order), "{crowd:?} by ids");
     } else {
         let bulk = world.bulk::<F>();
         let changed = match deed {

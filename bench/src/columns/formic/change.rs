@@ -97,9 +97,7 @@ pub(super) fn despawn(n: usize, order: Vec<usize>) -> Cell {
         (world, doomed)
     };
     let run = |(world, doomed): &mut (World, Vec<Entity>)| {
-        for &entity in &*doomed {
-            world.despawn(entity).expect("alive");
-        }
+        world.despawn_many(doomed.iter().copied());
     };
     Cell::rebuilt(build, run, |(world, _)| check_positions(world))
 }
@@ -116,9 +114,7 @@ pub(super) fn churn(n: usize) -> Cell {
         let tenth = state.order.len() / 10;
         let from = state.frame % 10 * tenth;
         let chosen = &state.order[from..from + tenth];
-        for &id in chosen {
-            state.world.despawn(state.entities[id]).expect("alive");
-        }
+        state.world.despawn_many(chosen.iter().map(|&id| state.entities[id]));
         for &id in chosen {
             state.entities[id] = state.world.spawn(bundle(id + state.frame));
         }

@@ -95,6 +95,13 @@ struct Filler {
     count: usize,
 }
 
+/// A row that leaves, and the row of the last chunk that fills its place.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fill {
+    pub(crate) hole: RowAddress,
+    pub(crate) filler: usize,
+}
+
 impl Chunks {
     /// Moves a row to the next row of another archetype and commits it there. The last row here fills the
     /// hole.
@@ -200,6 +207,77 @@ impl Chunks {
             self.leave_chunk(pool);
         }
         TakenRows { filled, moved, vacated: RowAddress { row: end.row - count, ..end } }
+    }
+
+    /// Returns the end of the rows of the last used chunk.
+    pub(crate) fn end(&self) -> RowAddress {
+        let chunk = self.used.checked_sub(1);
+        chunk.map_or(RowAddress::default(), |chunk| RowAddress { chunk, row: self.len(chunk) })
+    }
+
+    /// Takes out all rows of the last chunk from `len` on. Some of them move into holes before that, column
+    /// by column.
+    ///
+    /// All bookkeeping except the entity table is consistent when this returns. Values to be dropped lie
+    /// in the rows that were taken out, where the caller has to drop them. All other values are forgotten.
+    ///
+    /// # Safety
+    /// There are such rows, and each of them leaves for good or is the filler of one of `fills`. The holes of
+    /// `fills` are rows before them, each of which leaves (I-2) and comes up once. `plan` has the steps of
+    /// this archetype's columns (I-6).
+    pub(crate) unsafe fn fill(
+        &mut self,
+        pool: &mut BlockPool,
+        fills: &[Fill],
+        len: usize,
+        plan: &RowPlan,
+        version: u64,
+    ) {
+        let end = self.end();
+        debug_assert!(len < end.row);
+        for (column, step) in plan.steps.iter().enumerate() {
+            let tail = self.record(end.chunk, column);
+            let (mut chunk, added) = (end.chunk, tail.stamps().added());
+            tail.arrive(version, 0);
+            for &Fill { hole, filler } in fills {
+                debug_assert!(hole < RowAddress { row: len, ..end } && filler >= len);
+                if hole.chunk != chunk {
+                    chunk = hole.chunk;
+                    self.record(chunk, column).arrive(version, added);
+                }
+                let last = self.value(RowAddress { row: filler, ..end }, column);
+                let hole = self.value(hole, column);
+                if step.action == ColumnAction::Drop {
+                    let (hole, last) = (hole.as_ptr(), last.as_ptr());
+                    // SAFETY: two rows of one column (I-3, I-6), both existing (I-2), which are different:
+                    // holes are before the fillers.
+                    unsafe { core::ptr::swap_nonoverlapping(hole, last, step.size) };
+                } else {
+                    // SAFETY: as above; the previous contents of the hole are forgotten.
+                    unsafe { copy(last, hole, step.size) };
+                }
+            }
+        }
+        if plan.has_marks {
+            let tail = self.marks(end.chunk);
+            for &Fill { hole, filler } in fills {
+                self.marks(hole.chunk).copy_rows(&(hole.row..hole.row + 1), tail, filler);
+            }
+            tail.pop_rows(&(len..end.row));
+        }
+        for &Fill { hole, filler } in fills {
+            let last = self.entity_row(RowAddress { row: filler, ..end });
+            // SAFETY: the filler exists (I-2).
+            let moved = unsafe { last.read() };
+            // SAFETY: the hole exists, so it is inside the entity column (I-3); `&mut self` makes this the
+            // only access.
+            unsafe { self.entity_row(hole).write(moved) };
+        }
+        self.heads[end.chunk].set_len(len);
+        self.row_count -= end.row - len;
+        if len == 0 {
+            self.leave_chunk(pool);
+        }
     }
 
     /// Passes once over the columns of `count` adjacent rows. If they move, it copies them to the rows of
