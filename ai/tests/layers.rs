@@ -87,6 +87,7 @@ const LAYERS: &[&str] = &[
     "fsm",
     "turn::error",
     "turn::schedule",
+    "turn::values",
     "turn::journal",
     "turn::action",
     "turn::cells",

@@ -8,6 +8,7 @@ use bytemuck::{CheckedBitPattern, NoUninit};
 use formic_ecs::{Component, Entity, World};
 
 use super::journal::Journal;
+use super::values::{AnyValues, Values};
 
 /// The component of an entity that waits to be brought into the game by
 /// [`Draft::spawn`](super::Draft::spawn). The one with the lowest number is next.
@@ -60,7 +61,7 @@ pub struct Gone;
 /// ```
 #[derive(Default)]
 pub struct TurnAction {
-    columns: Vec<(TypeId, Box<dyn AnyColumn>)>,
+    columns: Vec<Column>,
     /// The number of vacant entities that it takes.
     pub(super) spawned: usize,
     /// The entities that get a turn, and how long after the current one.
@@ -69,30 +70,15 @@ pub struct TurnAction {
     kept: OnceLock<Box<dyn Any + Send + Sync>>,
 }
 
-/// The changes of one component, sorted by entity: a value to insert, or `None` to remove.
-struct Column<T> {
-    changes: Vec<(Entity, Option<T>)>,
+/// The changes of one component.
+pub(super) struct Column {
+    pub(super) component: TypeId,
+    /// The changed entities in ascending order, and whether the component is inserted or removed.
+    changes: Vec<(Entity, bool)>,
+    values: Box<dyn AnyValues>,
 }
 
-/// The changes of a component of any type.
-pub(super) trait AnyColumn: Send + Sync {
-    fn name(&self) -> &'static str;
-    fn len(&self) -> usize;
-    /// The entity of the change with this index.
-    fn entity(&self, index: usize) -> Entity;
-    fn inserts(&self, index: usize) -> bool;
-    /// Whether an entity's component is inserted, if it changes; a binary search.
-    fn change(&self, entity: Entity) -> Option<bool>;
-    /// Cancels an insertion into this entity.
-    fn withdraw(&mut self, entity: Entity);
-    fn clear(&mut self);
-    fn remove_from(&self, world: &mut World, journal: &mut Journal);
-    fn insert_into(&mut self, world: &mut World, journal: &mut Journal);
-    fn as_any(&self) -> &dyn Any;
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-}
-
-impl<T> Column<T> {
+impl Column {
     fn find(&self, entity: Entity) -> Result<usize, usize> {
         match self.changes.last() {
             Some((last, _)) if *last >= entity => {
@@ -101,65 +87,23 @@ impl<T> Column<T> {
             _ => Err(self.changes.len()),
         }
     }
-}
 
-impl<T: Component + Clone> AnyColumn for Column<T> {
-    fn name(&self) -> &'static str {
-        T::name()
+    /// The changed entities in ascending order, and whether the component is inserted or removed.
+    pub(super) fn changes(&self) -> &[(Entity, bool)] {
+        &self.changes
     }
 
-    fn len(&self) -> usize {
-        self.changes.len()
+    /// Whether an entity's component is inserted, if it changes; a binary search.
+    pub(super) fn change(&self, entity: Entity) -> Option<bool> {
+        self.find(entity).ok().map(|index| self.changes[index].1)
     }
 
-    fn entity(&self, index: usize) -> Entity {
-        self.changes[index].0
-    }
-
-    fn inserts(&self, index: usize) -> bool {
-        self.changes[index].1.is_some()
-    }
-
-    fn change(&self, entity: Entity) -> Option<bool> {
-        self.find(entity).ok().map(|index| self.inserts(index))
-    }
-
+    /// Cancels an insertion into this entity.
     fn withdraw(&mut self, entity: Entity) {
-        if let Ok(index) = self.find(entity) {
-            if self.inserts(index) {
-                self.changes.remove(index);
-            }
+        if let Some(index) = self.find(entity).ok().filter(|&index| self.changes[index].1) {
+            self.changes.remove(index);
+            self.values.forget(index);
         }
-    }
-
-    fn clear(&mut self) {
-        self.changes.clear();
-    }
-
-    fn remove_from(&self, world: &mut World, journal: &mut Journal) {
-        for (entity, value) in &self.changes {
-            if value.is_none() && world.has::<T>(*entity) {
-                journal.save::<T>(world, *entity);
-                drop(world.remove::<T>(*entity));
-            }
-        }
-    }
-
-    fn insert_into(&mut self, world: &mut World, journal: &mut Journal) {
-        for (entity, value) in self.changes.drain(..) {
-            let Some(value) = value else { continue };
-            journal.save::<T>(world, entity);
-            // An observer of an earlier change may have despawned the entity. Then nothing is inserted.
-            drop(world.insert(entity, value));
-        }
-    }
-
-    fn as_any(&self) -> &dyn Any {
-        self
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
     }
 }
 
@@ -172,18 +116,26 @@ impl TurnAction {
 
     /// Inserts a component into an entity, or replaces its value.
     pub fn insert<T: Component + Clone>(&mut self, entity: Entity, value: T) {
-        let column = self.column_mut::<T>();
-        match column.find(entity) {
-            Ok(index) => column.changes[index].1 = Some(value),
-            Err(index) => column.changes.insert(index, (entity, Some(value))),
-        }
+        self.set::<T>(entity, Some(value));
     }
 
     /// Removes a component from an entity, unless the action also inserts it.
     pub fn remove<T: Component + Clone>(&mut self, entity: Entity) {
-        let column = self.column_mut::<T>();
-        if let Err(index) = column.find(entity) {
-            column.changes.insert(index, (entity, None));
+        self.set::<T>(entity, None);
+    }
+
+    fn set<T: Component + Clone>(&mut self, entity: Entity, value: Option<T>) {
+        let column = self.declare::<T>();
+        let (found, inserts) = (column.find(entity), value.is_some());
+        let values: Option<&mut Values<T>> = column.values.as_any_mut().downcast_mut();
+        let values = values.expect("columns are found by the type of their component");
+        match found {
+            Ok(index) if inserts => (column.changes[index].1, values[index]) = (true, value),
+            Ok(_) => {}
+            Err(index) => {
+                column.changes.insert(index, (entity, inserts));
+                values.insert(index, value);
+            }
         }
     }
 
@@ -207,26 +159,27 @@ impl TurnAction {
     /// ```
     #[must_use]
     pub fn change<T: Component>(&self, entity: Entity) -> Option<Option<&T>> {
-        let column = self.typed::<T>()?;
-        column.find(entity).ok().map(|index| column.changes[index].1.as_ref())
+        let (column, values) = self.typed::<T>()?;
+        column.find(entity).ok().map(|index| values[index].as_ref())
     }
 
     /// The inserted components of this type, sorted by entity.
     pub fn inserted<T: Component + Clone>(&self) -> impl Iterator<Item = (Entity, &T)> {
-        let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
-        changes.iter().filter_map(|(entity, value)| Some((*entity, value.as_ref()?)))
+        let typed = self.typed::<T>().into_iter();
+        let all = typed.flat_map(|(column, values)| column.changes.iter().zip(values));
+        all.filter_map(|(&(entity, _), value)| Some((entity, value.as_ref()?)))
     }
 
     /// The entities that lose a component of this type, in ascending order.
     pub fn removed<T: Component + Clone>(&self) -> impl Iterator<Item = Entity> {
-        let changes = self.typed::<T>().map_or(&[][..], |column| &column.changes);
-        changes.iter().filter_map(|(entity, value)| value.is_none().then_some(*entity))
+        let changes = self.column(TypeId::of::<T>()).map_or(&[][..], Column::changes);
+        changes.iter().filter(|(_, inserts)| !inserts).map(|&(entity, _)| entity)
     }
 
     /// The number of components that are inserted or removed.
     #[must_use]
     pub fn len(&self) -> usize {
-        self.columns.iter().map(|(_, column)| column.len()).sum()
+        self.columns.iter().map(|column| column.changes.len()).sum()
     }
 
     /// Whether nothing changes.
@@ -240,37 +193,48 @@ impl TurnAction {
         self.kept.take();
         self.spawned = 0;
         self.scheduled.clear();
-        for (_, column) in &mut self.columns {
-            column.clear();
+        for column in &mut self.columns {
+            column.changes.clear();
+            column.values.clear();
         }
     }
 
     /// Cancels all insertions into this entity except those of `T`.
     pub(super) fn withdraw_all_but<T: Component>(&mut self, entity: Entity) {
         self.kept.take();
-        let others = self.columns.iter_mut().filter(|(id, _)| *id != TypeId::of::<T>());
-        others.for_each(|(_, column)| column.withdraw(entity));
+        let others = self.columns.iter_mut().filter(|it| it.component != TypeId::of::<T>());
+        others.for_each(|column| column.withdraw(entity));
     }
 
     /// The columns of components that change.
-    pub(super) fn columns(&self) -> impl Iterator<Item = (TypeId, &dyn AnyColumn)> {
-        let columns = self.columns.iter().map(|(id, column)| (*id, &**column));
-        columns.filter(|(_, column)| column.len() > 0)
+    pub(super) fn columns(&self) -> impl Iterator<Item = &Column> {
+        self.columns.iter().filter(|column| !column.changes.is_empty())
     }
 
-    pub(super) fn column(&self, component: TypeId) -> Option<&dyn AnyColumn> {
-        self.columns().find(|&(id, _)| id == component).map(|(_, column)| column)
+    pub(super) fn column(&self, component: TypeId) -> Option<&Column> {
+        self.columns().find(|column| column.component == component)
     }
 
     /// Applies the changes, and is empty afterwards. All removals precede all insertions.
     pub(super) fn apply(&mut self, world: &mut World, journal: &mut Journal) {
         self.kept.take();
-        for (_, column) in &self.columns {
-            column.remove_from(world, journal);
+        for Column { component, changes, values } in &self.columns {
+            for &(entity, inserts) in changes {
+                if !inserts && values.is_in(world, entity) {
+                    journal.save(*component, &**values, world, entity);
+                    values.remove_from(world, entity);
+                }
+            }
         }
-        for (_, column) in &mut self.columns {
-            column.insert_into(world, journal);
+        for Column { component, changes, values } in &mut self.columns {
+            for (entity, inserts) in changes.drain(..) {
+                if inserts {
+                    journal.save(*component, &**values, world, entity);
+                }
+                values.put(0, world, entity, None);
+            }
         }
+        self.clear();
     }
 
     /// A value computed from the columns, cached until they change; `None` if a value of another type is
@@ -282,28 +246,22 @@ impl TurnAction {
         self.kept.get_or_init(|| Box::new(work_out())).downcast_ref()
     }
 
-    fn typed<T: Component>(&self) -> Option<&Column<T>> {
-        let id = TypeId::of::<T>();
-        let column = &self.columns.iter().find(|&&(known, _)| known == id)?.1;
-        column.as_any().downcast_ref()
+    fn typed<T: Component>(&self) -> Option<(&Column, &Values<T>)> {
+        let column = self.column(TypeId::of::<T>())?;
+        Some((column, column.values.as_any().downcast_ref()?))
     }
 
-    /// Creates the column of `T`, which fixes its position in the order of application.
-    pub(super) fn declare<T: Component + Clone>(&mut self) {
-        self.column_mut::<T>();
-    }
-
-    /// The column of a component, to add changes.
-    fn column_mut<T: Component + Clone>(&mut self) -> &mut Column<T> {
+    /// The column of `T`. Its creation fixes its position in the order of application.
+    pub(super) fn declare<T: Component + Clone>(&mut self) -> &mut Column {
         self.kept.take();
-        let id = TypeId::of::<T>();
-        let index = self.columns.iter().position(|&(known, _)| known == id);
+        let component = TypeId::of::<T>();
+        let index = self.columns.iter().position(|it| it.component == component);
         let index = index.unwrap_or_else(|| {
-            self.columns.push((id, Box::new(Column::<T> { changes: Vec::new() })));
+            let values = Box::new(Values::<T>::new());
+            self.columns.push(Column { component, changes: Vec::new(), values });
             self.columns.len() - 1
         });
-        let column = self.columns[index].1.as_any_mut().downcast_mut();
-        column.expect("columns are found by the type of their component")
+        &mut self.columns[index]
     }
 }
 
@@ -311,10 +269,10 @@ impl TurnAction {
 impl fmt::Debug for TurnAction {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         let mut list = f.debug_list();
-        for (_, column) in self.columns() {
-            for index in 0..column.len() {
-                let sign = if column.inserts(index) { '+' } else { '-' };
-                list.entry(&format_args!("{} {sign}{}", column.entity(index), column.name()));
+        for column in self.columns() {
+            for (entity, inserts) in column.changes() {
+                let sign = if *inserts { '+' } else { '-' };
+                list.entry(&format_args!("{entity} {sign}{}", column.values.name()));
             }
         }
         list.finish()

@@ -4,7 +4,7 @@ use std::borrow::Cow;
 
 use formic_ecs::{Entity, World};
 
-use super::action::{AnyColumn, TurnAction};
+use super::action::{Column, TurnAction};
 use super::cells::{CellName, Cells, CellsVersion, Placed};
 use crate::bits::set_bits;
 
@@ -60,12 +60,12 @@ impl<C: CellName> CellChanges<C> {
 
     fn new(world: &World, cells: &Cells<C>, action: &TurnAction) -> Self {
         let mut touched: Vec<Entity> = Vec::new();
-        let mut aggregates: Vec<(u64, &dyn AnyColumn)> = Vec::new();
-        for (component, column) in action.columns() {
-            if cells.depends_on(component) {
-                touched.extend((0..column.len()).map(|index| column.entity(index)));
+        let mut aggregates: Vec<(u64, &Column)> = Vec::new();
+        for column in action.columns() {
+            if cells.depends_on(column.component) {
+                touched.extend(column.changes().iter().map(|it| it.0));
             }
-            aggregates.extend(cells.aggregate(component).map(|bit| (1 << bit, column)));
+            aggregates.extend(cells.aggregate(column.component).map(|bit| (1 << bit, column)));
         }
         touched.sort_unstable();
         touched.dedup();

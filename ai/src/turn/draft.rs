@@ -242,9 +242,7 @@ pub(super) fn settle<C: CellName>(
     if brought_count != action.spawned || action.inserted::<Vacant>().next().is_some() {
         return Err(Refusal::Malformed(String::from("only a draft brings those that are vacant")));
     }
-    let all = action
-        .columns()
-        .flat_map(|(_, column)| (0..column.len()).map(|index| column.entity(index)));
+    let all = action.columns().flat_map(|column| column.changes()).map(|it| it.0);
     let mut last = None;
     for entity in all.chain(action.scheduled.iter().map(|&(entity, _)| entity)) {
         let is_brought = || action.change::<Vacant>(entity) == Some(None);

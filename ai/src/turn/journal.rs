@@ -1,13 +1,13 @@
 //! The undo journal: the values before each change, undone in reverse order.
 
-use std::any::{Any, TypeId};
+use std::any::TypeId;
 use std::collections::VecDeque;
-use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use formic_ecs::{Codec, CodecError, Component, Entity, World};
 
 use super::error::TurnsSaveError;
 use super::schedule::Ticket;
+use super::values::{ABSENT, AnyValues, ENABLED, Values};
 
 /// One step that can be undone.
 #[derive(Clone, Copy, Debug, serde::Serialize, serde::Deserialize)]
@@ -29,14 +29,17 @@ pub(super) struct Journal {
     /// The number of dropped steps. Together with the length of `steps` it is the number of all steps
     /// ever made.
     pub(super) forgotten: u64,
-    columns: Vec<(TypeId, Box<dyn AnySaved>)>,
+    columns: Vec<Column>,
     /// The number of columns of declared components, which come first.
     declared: usize,
 }
 
-/// The earlier value of a component, and whether it was enabled.
-struct Saved<T> {
-    values: VecDeque<(Entity, Option<(T, bool)>)>,
+/// The earlier values of a component.
+struct Column {
+    component: TypeId,
+    /// The entities, each with the mark of its value.
+    entries: VecDeque<(Entity, u8)>,
+    values: Box<dyn AnyValues>,
 }
 
 /// A journal in its saved form: the values of each component, written by its codec, with its name.
@@ -47,83 +50,26 @@ pub(super) struct SavedJournal {
     steps: VecDeque<Step>,
 }
 
-/// The byte before a value.
-const ABSENT: u8 = 0;
-const DISABLED: u8 = 1;
-const ENABLED: u8 = 2;
-
-trait AnySaved: Send + Sync {
-    fn name(&self) -> &'static str;
-    fn len(&self) -> usize;
-    /// Writes all values.
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError>;
-    /// Reads a column of the same component from written values.
-    fn read(&self, bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError>;
-    /// Restores the last value. It is removed from the list before any observer runs.
-    fn restore_last(&mut self, world: &mut World) -> Option<Entity>;
-    fn forget_first(&mut self);
-    fn as_any_mut(&mut self) -> &mut dyn Any;
-}
-
-impl<T: Component + Clone> AnySaved for Saved<T> {
-    fn name(&self) -> &'static str {
-        T::name()
-    }
-
-    fn len(&self) -> usize {
-        self.values.len()
-    }
-
-    fn write(&self, out: &mut Vec<u8>) -> Result<(), CodecError> {
-        for (entity, value) in &self.values {
-            Codec::plain().write(entity, out)?;
-            out.push(value.as_ref().map_or(ABSENT, |(_, on)| if *on { ENABLED } else { DISABLED }));
-            value.iter().try_for_each(|(value, _)| T::CODEC.write(value, out))?;
+impl Column {
+    /// Writes all values, each behind its entity and its mark.
+    fn write(&self) -> Result<Vec<u8>, CodecError> {
+        let mut out = Vec::new();
+        for (index, (entity, mark)) in self.entries.iter().enumerate() {
+            Codec::plain().write(entity, &mut out)?;
+            out.push(*mark);
+            self.values.write(index, &mut out)?;
         }
-        Ok(())
+        Ok(out)
     }
 
-    fn read(&self, mut bytes: &[u8]) -> Result<Box<dyn AnySaved>, CodecError> {
-        let mut values = VecDeque::new();
+    /// Reads a column of the same component from written values.
+    fn read(&self, mut bytes: &[u8]) -> Result<Self, CodecError> {
+        let (mut entries, mut values) = (VecDeque::new(), self.values.empty());
         while !bytes.is_empty() {
             let entity = Codec::plain().read(&mut bytes)?;
-            let value = match Codec::<u8>::plain().read(&mut bytes)? {
-                ABSENT => None,
-                mark @ (ENABLED | DISABLED) => Some((T::CODEC.read(&mut bytes)?, mark == ENABLED)),
-                _ => return Err(CodecError),
-            };
-            values.push_back((entity, value));
+            entries.push_back((entity, values.read(&mut bytes)?));
         }
-        Ok(Box::new(Self { values }))
-    }
-
-    fn restore_last(&mut self, world: &mut World) -> Option<Entity> {
-        let (entity, value) = self.values.pop_back()?;
-        match value {
-            Some((value, enabled)) => {
-                // If other code has despawned the entity, there is nothing to restore.
-                let insert = || drop(world.insert(entity, value));
-                let inserted = catch_unwind(AssertUnwindSafe(insert));
-                if T::ENABLEABLE {
-                    // An observer may have removed the component at once: then there is no bit to set.
-                    world.set_enabled::<T>(entity, enabled).unwrap_or_default();
-                }
-                // An observer has panicked: the value is in place nevertheless, and by now its bit is
-                // too.
-                inserted.unwrap_or_else(|panic| resume_unwind(panic));
-            }
-            None if world.has::<T>(entity) => drop(world.remove::<T>(entity)),
-            None => {}
-        }
-        Some(entity)
-    }
-
-    fn forget_first(&mut self) {
-        self.values.pop_front();
-    }
-
-    fn as_any_mut(&mut self) -> &mut dyn Any {
-        self
+        Ok(Self { component: self.component, entries, values })
     }
 }
 
@@ -133,47 +79,40 @@ impl Journal {
         self.forgotten + self.steps.len() as u64
     }
 
-    /// Saves an entity's value of `T`, which is about to change.
-    pub(super) fn save<T: Component + Clone>(&mut self, world: &World, entity: Entity) {
-        let enabled = |value: &T| {
-            (value.clone(), !T::ENABLEABLE || world.is_enabled::<T>(entity).unwrap_or(true))
-        };
-        let value = world.get::<T>(entity).ok().map(enabled);
-        let index = self.column::<T>();
-        if let Some(saved) = self.columns[index].1.as_any_mut().downcast_mut::<Saved<T>>() {
-            saved.values.push_back((entity, value));
-            self.steps.push_back(Step::Component(index));
-        }
+    /// Saves an entity's value of this component, which is about to change. Its type is that of `like`.
+    pub(super) fn save(&mut self, of: TypeId, like: &dyn AnyValues, world: &World, entity: Entity) {
+        let index = self.column(of, || like.empty());
+        let Column { entries, values, .. } = &mut self.columns[index];
+        entries.push_back((entity, values.save(world, entity)));
+        self.steps.push_back(Step::Component(index));
     }
 
-    /// The index of the column of `T`.
-    fn column<T: Component + Clone>(&mut self) -> usize {
-        let id = TypeId::of::<T>();
-        let index = self.columns.iter().position(|&(known, _)| known == id);
+    /// The index of the column of a component.
+    fn column(&mut self, component: TypeId, empty: impl FnOnce() -> Box<dyn AnyValues>) -> usize {
+        let index = self.columns.iter().position(|it| it.component == component);
         index.unwrap_or_else(|| {
-            self.columns.push((id, Box::new(Saved::<T> { values: VecDeque::new() })));
+            self.columns.push(Column { component, entries: VecDeque::new(), values: empty() });
             self.columns.len() - 1
         })
     }
 
     /// Creates a column for `T` before the game begins, so that its values can be read from bytes.
     pub(super) fn declare<T: Component + Clone>(&mut self) {
-        self.column::<T>();
+        self.column(TypeId::of::<T>(), || Box::new(Values::<T>::new()));
         self.declared = self.columns.len();
     }
 
     /// The journal in its saved form, unless it has a value of a component that was not declared.
     pub(super) fn to_saved(&self) -> Result<SavedJournal, TurnsSaveError> {
         let mut columns = Vec::new();
-        for (number, (_, column)) in self.columns.iter().enumerate() {
-            let component = column.name().to_owned();
-            if number >= self.declared && column.len() > 0 {
+        for (number, column) in self.columns.iter().enumerate() {
+            let component = column.values.name().to_owned();
+            if number >= self.declared && !column.entries.is_empty() {
                 return Err(TurnsSaveError::Undeclared { component });
             }
-            let mut values = Vec::new();
-            if column.write(&mut values).is_err() {
+            let Ok(values) = column.write() else {
                 return Err(TurnsSaveError::Component { component });
-            }
+            };
             columns.push((component, values));
         }
         Ok(SavedJournal { forgotten: self.forgotten, columns, steps: self.steps.clone() })
@@ -181,9 +120,8 @@ impl Journal {
 
     /// A journal from its saved form, with the same components as this one.
     pub(super) fn loaded(&self, saved: SavedJournal) -> Result<Self, TurnsSaveError> {
-        let none = |(id, column): &(TypeId, Box<dyn AnySaved>)| Ok((*id, column.read(&[])?));
-        let columns = self.columns[..self.declared].iter().map(none);
-        let columns = columns.collect::<Result<_, CodecError>>();
+        let columns = self.columns[..self.declared].iter().map(|column| column.read(&[]));
+        let columns = columns.collect::<Result<_, _>>();
         let mut journal = Self {
             columns: columns.map_err(|_| TurnsSaveError::Malformed)?,
             declared: self.declared,
@@ -193,13 +131,13 @@ impl Journal {
         // The index here of each saved column.
         let mut places = Vec::new();
         for (component, values) in saved.columns {
-            let place = journal.columns.iter().position(|(_, column)| column.name() == component);
+            let place = journal.columns.iter().position(|it| it.values.name() == component);
             places.push(place);
             match place {
                 None if values.is_empty() => {}
                 None => return Err(TurnsSaveError::Undeclared { component }),
-                Some(place) => match journal.columns[place].1.read(&values) {
-                    Ok(read) => journal.columns[place].1 = read,
+                Some(place) => match journal.columns[place].read(&values) {
+                    Ok(read) => journal.columns[place] = read,
                     Err(_) => return Err(TurnsSaveError::Component { component }),
                 },
             }
@@ -213,7 +151,7 @@ impl Journal {
                 counts[*column] += 1;
             }
         }
-        let lengths = journal.columns.iter().map(|(_, column)| column.len());
+        let lengths = journal.columns.iter().map(|column| column.entries.len());
         let end = journal.forgotten.checked_add(journal.steps.len() as u64);
         let is_whole = lengths.eq(counts) && end.is_some();
         is_whole.then_some(journal).ok_or(TurnsSaveError::Malformed)
@@ -231,7 +169,13 @@ impl Journal {
 
     /// Undoes the last change of this column. Returns its entity.
     pub(super) fn restore(&mut self, column: usize, world: &mut World) -> Option<Entity> {
-        self.columns[column].1.restore_last(world)
+        let Column { entries, values, .. } = &mut self.columns[column];
+        let (entity, mark) = entries.pop_back()?;
+        values.put(entries.len(), world, entity, Some(mark == ENABLED));
+        if mark == ABSENT && values.is_in(world, entity) {
+            values.remove_from(world, entity);
+        }
+        Some(entity)
     }
 
     /// Drops all steps before the `start`-th.
@@ -240,7 +184,9 @@ impl Journal {
             let Some(step) = self.steps.pop_front() else { return };
             self.forgotten += 1;
             if let Step::Component(column) = step {
-                self.columns[column].1.forget_first();
+                let Column { entries, values, .. } = &mut self.columns[column];
+                entries.pop_front();
+                values.forget(0);
             }
         }
     }

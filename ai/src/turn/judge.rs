@@ -178,7 +178,7 @@ impl<K: TurnActionKind> Turns<K> {
     pub(super) fn is_seen(&self, world: &World) -> bool {
         let (now, action) = (Situation::now(world, &self.cells), &self.action);
         let is_visible = |id| self.visible.is_empty() || self.visible.contains(&id);
-        action.columns().any(|(id, _)| is_visible(id))
+        action.columns().any(|column| is_visible(column.component))
             && self.seen.as_ref().is_none_or(|seen| seen(&now, &now.after(action), action))
     }
 
@@ -205,15 +205,14 @@ impl<K: TurnActionKind> Turns<K> {
                 self.journal.push(Step::Took(entity));
             }
         }
-        for (id, column) in self.action.columns() {
-            if self.cells.depends_on(id) {
-                self.touched.extend((0..column.len()).map(|index| column.entity(index)));
+        for column in self.action.columns() {
+            if self.cells.depends_on(column.component) {
+                self.touched.extend(column.changes().iter().map(|it| it.0));
             }
         }
         self.action.apply(world, &mut self.journal);
         for entity in self.touched.drain(..) {
             self.cells.refresh(world, entity);
         }
-        self.action.clear();
     }
 }

@@ -162,6 +162,7 @@ mod schedule;
 mod situation;
 mod trace;
 mod turns;
+mod values;
 
 pub use self::action::{Gone, TurnAction, Vacant};
 pub use self::cells::{CellName, CellPosition, Cells};

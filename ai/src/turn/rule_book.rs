@@ -68,11 +68,11 @@ impl<K: TurnActionKind> RuleBook<K> {
     /// Finds the rules that an action concerns, without asking them.
     pub(super) fn look_up(&mut self, action: &TurnAction) {
         self.due.copy_from_slice(&self.always);
-        for (component, column) in action.columns() {
-            let known = self.by_component.iter().find(|&&(id, _)| id == component);
+        for column in action.columns() {
+            let known = self.by_component.iter().find(|&&(id, _)| id == column.component);
             let Some((_, masks)) = known else { continue };
             let mut changes = [false; 2];
-            (0..column.len()).for_each(|it| changes[usize::from(!column.inserts(it))] = true);
+            column.changes().iter().for_each(|it| changes[usize::from(!it.1)] = true);
             for (mask, _) in masks.iter().zip(changes).filter(|&(_, changes)| changes) {
                 self.due.iter_mut().zip(mask).for_each(|(due, bits)| *due |= bits);
             }

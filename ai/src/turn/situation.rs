@@ -160,8 +160,7 @@ impl<'a, C: CellName> Situation<'a, C> {
         let mut all: Vec<Entity> = here.into_iter().collect();
         if let Some(column) = self.action.and_then(|action| action.column(TypeId::of::<T>())) {
             all.retain(|&entity| column.change(entity).is_none());
-            let inserted = (0..column.len()).filter(|&index| column.inserts(index));
-            all.extend(inserted.map(|index| column.entity(index)));
+            all.extend(column.changes().iter().filter(|(_, inserts)| *inserts).map(|it| it.0));
         }
         all.sort_unstable();
         all
