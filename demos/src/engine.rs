@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use formic_ecs::World;
+use formic_ecs::{Component, World};
 use formic_jobs::{LoadError, LoadReport, Pool, Save, SaveError, Schedule, ScheduleBuilder, Step};
 
 use crate::failure::Failure;
@@ -98,6 +98,18 @@ impl Engine {
     /// Panics if it has been removed.
     pub fn resource_mut<T: Send + Sync + 'static>(&mut self) -> &mut T {
         self.world.resource_mut().expect("inserted at the start, and nobody takes it out")
+    }
+
+    /// Sums a number over all components of a type.
+    #[must_use]
+    pub fn sum<T: Component>(&self, of: &dyn Fn(&T) -> u64) -> u64 {
+        self.world.query_ref::<&T>().map(of).sum()
+    }
+
+    /// Returns the number of components of a type.
+    #[must_use]
+    pub fn count<T: Component>(&self) -> u64 {
+        self.sum::<T>(&|_| 1)
     }
 
     /// Checks the invariants of all demos: the world is consistent, and no command has failed.

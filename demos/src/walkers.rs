@@ -115,10 +115,7 @@ pub fn check(world: &World) -> Result<(), String> {
 /// Returns the totals of requests and results of all agents, and the costs of their searches.
 #[must_use]
 pub fn counters(engine: &Engine) -> Vec<(&'static str, u64)> {
-    let sum = |count: fn(&PathStats) -> u32| {
-        let stats = engine.world.query_ref::<&PathStats>();
-        stats.map(|stats| u64::from(count(stats))).sum()
-    };
+    let sum = |count: fn(&PathStats) -> u32| engine.sum(&|stats| count(stats).into());
     let report: SearchReport = engine.world.resource().copied().unwrap_or_default();
     vec![
         ("arrivals", sum(|it| it.arrivals)),

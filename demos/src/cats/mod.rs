@@ -108,25 +108,16 @@ impl CatWorld {
 
     /// Returns the number of ticks that all cats together spent on each of their options.
     fn time_spent(&self) -> [u64; 3] {
-        let mut sums = [0; 3];
-        for spent in self.engine.world.query_ref::<&TimeSpent>() {
-            sums.iter_mut().zip(spent.ticks).for_each(|(sum, ticks)| *sum += u64::from(ticks));
-        }
-        sums
+        std::array::from_fn(|option| {
+            self.engine.sum(&|spent: &TimeSpent| spent.ticks[option].into())
+        })
     }
 
     /// Returns the number of cats doing each of their options.
     fn at_it(&self) -> [u64; 3] {
-        let mut counts = [0; 3];
-        for agent in self.engine.world.query_ref::<&UtilityAgent>() {
-            agent.current().into_iter().for_each(|option| counts[option] += 1);
-        }
-        counts
-    }
-
-    fn switches(&self) -> u64 {
-        let agents = self.engine.world.query_ref::<&UtilityAgent>();
-        agents.into_iter().map(|agent| u64::from(agent.switches())).sum()
+        std::array::from_fn(|option| {
+            self.engine.sum(&|it: &UtilityAgent| u64::from(it.current() == Some(option)))
+        })
     }
 }
 
@@ -174,7 +165,7 @@ impl Simulation for CatWorld {
             ("eating", eating),
             ("sleeping", sleeping),
             ("playing", playing),
-            ("switches", self.switches()),
+            ("switches", self.engine.sum(&|it: &UtilityAgent| it.switches().into())),
         ]
     }
 

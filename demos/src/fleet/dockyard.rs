@@ -76,30 +76,32 @@ impl Dockyard {
     }
 
     /// Builds the ships and turrets that a squadron lacks, and counts them.
-    fn make_good(&self, world: &mut World, admiral: Entity) -> Result<Built, ComponentError> {
+    fn make_good(&self, world: &mut World, admiral: Entity) -> Result<(), ComponentError> {
         let (orders, side) = (*world.get::<Orders>(admiral)?, *world.get::<Side>(admiral)?);
         let strength = world.get_mut::<Strength>(admiral)?;
         let before = *strength;
         (strength.ships, strength.turrets) = (before.ships_max, before.turrets_max);
-        let built = Built {
-            ships: before.ships_max - before.ships,
-            turrets: before.turrets_max - before.turrets,
-        };
+        let ships = before.ships_max - before.ships;
+        let turrets = before.turrets_max - before.turrets;
         let war = world.get_mut::<War>(admiral)?;
         let seed = RandomStream::new(war.seed);
         let first = war.built;
-        war.built += built.ships + built.turrets;
+        war.built += ships + turrets;
         let unit = |number: u32| Unit { admiral, side, random: seed.fork((first + number).into()) };
-        for number in 0..built.turrets {
+        for number in 0..turrets {
             // The remaining turrets need not be in the first places, but new ones keep to the ring.
             let place = (before.turrets + number) as f32 / before.turrets_max as f32;
             let offset = direction(place * std::f32::consts::TAU) * TURRET_RING;
             self.build_turret(world, unit(number), orders.base + offset);
         }
-        for number in 0..built.ships {
-            self.build_ship(world, unit(built.turrets + number), orders.base);
+        for number in 0..ships {
+            self.build_ship(world, unit(turrets + number), orders.base);
         }
-        Ok(built)
+        if let Ok(toll) = world.resource_mut::<Toll>() {
+            toll.ships_built += u64::from(ships);
+            toll.turrets_built += u64::from(turrets);
+        }
+        Ok(())
     }
 
     fn build_turret(&self, world: &mut World, unit: Unit, at: Vec2) {
@@ -144,13 +146,6 @@ struct Unit {
     random: RandomStream,
 }
 
-/// The number of units built at a time.
-#[derive(Clone, Copy)]
-struct Built {
-    ships: u32,
-    turrets: u32,
-}
-
 /// Replaces the losses of squadrons whose admirals have called for it. Building a unit needs the whole
 /// world, so it is a command.
 pub(super) fn launch(
@@ -163,11 +158,6 @@ pub(super) fn launch(
             return;
         }
         let yard = Arc::clone(&yard);
-        commands.run(move |world| {
-            let Ok(built) = yard.make_good(world, admiral) else { return };
-            let Ok(toll) = world.resource_mut::<Toll>() else { return };
-            toll.ships_built += u64::from(built.ships);
-            toll.turrets_built += u64::from(built.turrets);
-        });
+        commands.run(move |world| _ = yard.make_good(world, admiral));
     });
 }

@@ -94,10 +94,11 @@ impl Fleet {
         let mut world = World::new();
         let sky = Sky::new(setup.agents);
         world.insert_resource(Radar::new(sky.size()));
-        world.insert_resource(Toll::default());
         let yard = Dockyard::new();
         yard.insert_minds(&mut world);
         yard.found_squadrons(&mut world, &sky, setup.seed);
+        // The units of the beginning do not count.
+        world.insert_resource(Toll::default());
         world.insert_resource(Arc::new(yard));
         world.insert_resource(sky);
         SaveRules::of(&mut world)
@@ -141,12 +142,12 @@ impl Simulation for Fleet {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        tally::counters(&self.engine.world)
+        tally::counters(&self.engine)
     }
 
     fn check(&self) -> Result<(), String> {
         self.engine.check()?;
-        tally::check(&self.engine.world)
+        tally::check(&self.engine)
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {

@@ -8,34 +8,31 @@ use formic_ai::prelude::*;
 
 use super::parts::{Bullet, Hull, Member, Position, Strength, Toll, Velocity, War};
 use super::ships::Ships;
+use crate::engine::Engine;
 use crate::simulation::Counter;
 use crate::text::grouped;
 
-fn bullets(world: &World) -> u64 {
-    world.query_ref::<&Bullet>().count() as u64
-}
-
 /// Returns the current numbers of entities, and the counts of systems.
-pub(super) fn counters(world: &World) -> Vec<Counter> {
+pub(super) fn counters(engine: &Engine) -> Vec<Counter> {
+    let (world, bullets) = (&engine.world, engine.count::<Bullet>());
     let toll: Toll = world.resource().copied().unwrap_or_default();
     let units = world.query_ref_filtered::<Option<&Velocity>, With<Member>>().into_iter();
     let (ships, turrets): (Vec<_>, Vec<_>) = units.partition(Option::is_some);
-    let admirals = || world.query_ref::<&GoapAgent>().into_iter();
     vec![
         ("ships", ships.len() as u64),
         ("turrets", turrets.len() as u64),
-        ("admirals", admirals().count() as u64),
-        ("bullets", bullets(world)),
-        ("actions", world.query_ref::<&Action>().count() as u64),
+        ("admirals", engine.count::<GoapAgent>()),
+        ("bullets", bullets),
+        ("actions", engine.count::<Action>()),
         ("bullets_fired", toll.fired),
         ("hits", toll.hits),
-        ("bullets_missed", toll.fired.saturating_sub(toll.hits + bullets(world))),
+        ("bullets_missed", toll.fired.saturating_sub(toll.hits + bullets)),
         ("ships_lost", toll.ships_lost),
         ("turrets_lost", toll.turrets_lost),
         ("ships_built", toll.ships_built),
         ("turrets_built", toll.turrets_built),
-        ("plans", admirals().map(|agent| u64::from(agent.plans())).sum()),
-        ("plan_failures", admirals().map(|agent| u64::from(agent.failures())).sum()),
+        ("plans", engine.sum(&|agent: &GoapAgent| agent.plans().into())),
+        ("plan_failures", engine.sum(&|agent: &GoapAgent| agent.failures().into())),
     ]
 }
 
@@ -54,9 +51,9 @@ pub(super) fn states_line(world: &World) -> String {
 
 /// Checks that no bullet came out of nothing, that every unit is valid, and that every squadron knows its
 /// size.
-pub(super) fn check(world: &World) -> Result<(), String> {
-    let (toll, flying) = (world.resource().copied().unwrap_or_default(), bullets(world));
-    let Toll { fired, hits, .. } = toll;
+pub(super) fn check(engine: &Engine) -> Result<(), String> {
+    let (world, flying) = (&engine.world, engine.count::<Bullet>());
+    let Toll { fired, hits, .. } = world.resource().copied().unwrap_or_default();
     if fired < hits + flying {
         return Err(format!("{fired} bullets were fired, {hits} hit, {flying} fly"));
     }

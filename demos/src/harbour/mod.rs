@@ -21,7 +21,7 @@ mod view;
 
 use formic_ecs::{RandomStream, StateHash, World};
 use formic_jobs::{IntoSystem, Schedule};
-use formic_nav::{Avoid, ClassId, Position, SearchBudget, SearchReport, Terrain, systems};
+use formic_nav::{Avoid, Position, SearchBudget, SearchReport, Terrain, systems};
 
 use self::map::{KINDS, Kind};
 use self::traffic::{CARTS, Errand};
@@ -105,8 +105,7 @@ impl Harbour {
 
     /// Returns the number of agents of each kind.
     fn counts(&self) -> [u64; KINDS.len()] {
-        let agents = || self.engine.world.query_ref::<&ClassId>().into_iter();
-        KINDS.map(|kind| agents().filter(|&&class| class == kind.class()).count() as u64)
+        KINDS.map(|kind| self.engine.sum(&|&class| u64::from(kind.class() == class)))
     }
 
     fn upstairs(&self) -> u64 {

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use formic_ecs::{Entity, With};
-use formic_nav::{Cell, PathRequest, RequestStatus};
+use formic_nav::{Cell, ClassId, PathRequest, RequestStatus};
 use glam::Vec2;
 
 use super::map::{symbol, terrain};

@@ -168,13 +168,12 @@ impl Simulation for Miners {
     }
 
     fn counters(&self) -> Vec<Counter> {
-        let workers = || self.engine.world.query_ref::<(&Inventory, &Books)>().into_iter();
-        let carried = |inventory: &Inventory| u64::from(inventory.count(Item::GOLD));
+        let engine = &self.engine;
         vec![
-            ("gold_delivered", workers().map(|(_, books)| books.delivered).sum()),
-            ("gold_mined", workers().map(|(_, books)| books.mined).sum()),
-            ("gold_carried", workers().map(|(inventory, _)| carried(inventory)).sum()),
-            ("actions", self.engine.world.query_ref::<&Action>().count() as u64),
+            ("gold_delivered", engine.sum(&|books: &Books| books.delivered)),
+            ("gold_mined", engine.sum(&|books: &Books| books.mined)),
+            ("gold_carried", engine.sum(&|it: &Inventory| it.count(Item::GOLD).into())),
+            ("actions", engine.count::<Action>()),
             ("actions_executing", self.executing() as u64),
         ]
     }

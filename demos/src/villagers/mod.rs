@@ -149,8 +149,7 @@ fn spawn_villager(world: &mut World, mut random: RandomStream) {
 impl Villagers {
     /// Returns the sum of one statistic of all villagers.
     fn sum(&self, of: fn(&Books) -> u32) -> u64 {
-        let books = self.engine.world.query_ref::<&Books>();
-        books.into_iter().map(|books| u64::from(of(books))).sum()
+        self.engine.sum(&|books| of(books).into())
     }
 
     fn country(&self) -> &Country {
@@ -158,12 +157,7 @@ impl Villagers {
     }
 
     fn count(&self, is_it: impl Fn(&ActivitySlot<Chore>) -> bool) -> u64 {
-        self.engine
-            .world
-            .query_ref::<&ActivitySlot<Chore>>()
-            .into_iter()
-            .filter(|it| is_it(it))
-            .count() as u64
+        self.engine.sum(&|it| is_it(it).into())
     }
 
     /// Returns a digest of the visible behaviour of the village, which does not depend on how villagers
@@ -213,7 +207,7 @@ impl Simulation for Villagers {
             ("villagers_fleeing", at(|kind| kind == Kind::Flee)),
             ("villagers_blocked", self.count(|it| it.state() == State::Blocked)),
             ("activity_ticks", self.country().asked),
-            ("activity_ticks_polled", self.count(|_| true) * self.engine.ticks()),
+            ("activity_ticks_polled", self.engine.count::<Books>() * self.engine.ticks()),
             ("behaviour_hash", self.behaviour()),
         ]
     }
@@ -224,8 +218,7 @@ impl Simulation for Villagers {
         let (broken, hauled) = (self.sum(|it| it.broken), self.sum(|it| it.hauled));
         let dropped = self.sum(|it| it.dropped);
         let world = &self.engine.world;
-        let carried = world.query_ref::<&Block>().into_iter();
-        let carried = carried.filter(|block| block.carrier().is_some()).count() as u64;
+        let carried = self.engine.sum(&|block: &Block| block.carrier().is_some().into());
         // A block broken out in the last tick is carried by a villager that has not noticed it yet.
         if broken > hauled + dropped + carried {
             return Err(format!(
