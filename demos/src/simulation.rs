@@ -47,13 +47,18 @@ pub trait Simulation: Viewed + Send {
         &self.engine().world
     }
 
+    /// Called before each tick and each step of one: prepares what the coming tick depends on.
+    fn begin_tick(&mut self) {}
+
     /// Runs one tick.
     fn tick(&mut self) {
+        self.begin_tick();
         self.engine_mut().tick();
     }
 
     /// Takes one step of a tick; further steps, or [`tick`](Simulation::tick), finish the tick.
     fn step(&mut self) -> Step {
+        self.begin_tick();
         self.engine_mut().step()
     }
 

@@ -1,7 +1,6 @@
 //! The dungeon as a simulation for the shell.
 
 use formic_ecs::{StateHash, StateHasher};
-use formic_jobs::Step;
 use formic_nav::Terrain;
 
 use crate::dungeon::cheat::Cheat;
@@ -20,14 +19,15 @@ impl Simulation for Dungeon {
         &mut self.engine
     }
 
-    fn step(&mut self) -> Step {
-        self.begin_tick();
-        self.engine.step()
-    }
-
-    fn tick(&mut self) {
-        self.begin_tick();
-        self.engine.tick();
+    /// Applies the script's cheats for the coming tick; does nothing if the tick was begun by steps.
+    fn begin_tick(&mut self) {
+        let schedule = self.engine.schedule();
+        if !schedule.is_stepping() {
+            for cheat in self.script.get(&schedule.tick()).cloned().unwrap_or_default() {
+                // Refused cheats are counted, and the run goes on: the map may have changed by then.
+                _ = self.apply(cheat);
+            }
+        }
     }
 
     /// Hashes everything that the next tick depends on. The hash depends neither on the order of entities

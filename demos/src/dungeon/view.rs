@@ -1,20 +1,20 @@
 //! The view of the dungeon.
 
-use formic::inspect::{Cheat as Button, Scene, TerrainMap, Touch, View};
+use formic::inspect::{Cheat, Scene, TerrainMap, Touch, View};
 use formic_ecs::Entity;
 use formic_nav::{Cell, Wander};
 use glam::Vec2;
 
-use crate::dungeon::cheat::Cheat;
 use crate::dungeon::world::Dungeon;
+use crate::simulation::Simulation;
 use crate::walkers;
 
-const BUTTONS: [Button; 5] = [
-    Button { name: "dig", label: "Dig", key: "d", touch: Touch::Brush },
-    Button { name: "fill", label: "Fill", key: "f", touch: Touch::Brush },
-    Button { name: "spawn", label: "Spawn an imp", key: "i", touch: Touch::Place },
-    Button { name: "spawn100", label: "Spawn a hundred", key: "h", touch: Touch::Place },
-    Button { name: "send", label: "Send all here", key: "s", touch: Touch::Place },
+const BUTTONS: [Cheat; 5] = [
+    Cheat { name: "dig", label: "Dig", key: "d", touch: Touch::Brush },
+    Cheat { name: "fill", label: "Fill", key: "f", touch: Touch::Brush },
+    Cheat { name: "spawn", label: "Spawn an imp", key: "i", touch: Touch::Place },
+    Cheat { name: "spawn100", label: "Spawn a hundred", key: "h", touch: Touch::Place },
+    Cheat { name: "send", label: "Send all here", key: "s", touch: Touch::Place },
 ];
 
 impl View for Dungeon {
@@ -32,22 +32,19 @@ impl View for Dungeon {
         Vec::from_iter(walkers::doing(world, agent, rest_seconds))
     }
 
-    fn cheats(&self) -> &'static [Button] {
+    fn cheats(&self) -> &'static [Cheat] {
         &BUTTONS
     }
 
     fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
         let cell = Cell::containing(at).ok_or("there is no tile")?;
-        let cheat = match name {
-            "dig" => Cheat::Dig(cell),
-            "fill" => Cheat::Fill(cell),
-            "spawn" => Cheat::Spawn { count: 1, cell },
-            "spawn100" => Cheat::Spawn { count: 100, cell },
-            "send" => Cheat::Send(cell),
-            _ => return Err(format!("there is no cheat {name} here")),
+        let name = match name {
+            "spawn" => "spawn 1",
+            "spawn100" => "spawn 100",
+            other => other,
         };
-        let done = self.apply(cheat).map(|()| format!("Done: {cheat}."));
-        done.map_err(|refusal| format!("{cheat}: {refusal}"))
+        let input = format!("{name} {} {}", cell.x, cell.y);
+        self.input(&input).map(|()| format!("Done: {input}."))
     }
 }
 

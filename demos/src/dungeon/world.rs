@@ -32,7 +32,7 @@ const IMPS_STREAM: u64 = 2;
 /// A world of imps, and what runs it.
 pub(super) struct Dungeon {
     pub(super) engine: Engine,
-    script: Script,
+    pub(super) script: Script,
     /// The source of the random numbers of future imps, each from the stream of its number.
     streams: RandomStream,
 }
@@ -64,17 +64,6 @@ impl Dungeon {
             .add((watch, formic::note_paths).after(systems::search));
         let engine = Engine::new(setup, world, schedule)?;
         Ok(Self { engine, script, streams: seed.fork(IMPS_STREAM) })
-    }
-
-    /// Applies the script's cheats for the coming tick; does nothing if the tick was begun by steps.
-    pub(super) fn begin_tick(&mut self) {
-        let schedule = self.engine.schedule();
-        if !schedule.is_stepping() {
-            for cheat in self.script.get(&schedule.tick()).cloned().unwrap_or_default() {
-                // Refused cheats are counted, and the run goes on: the map may have changed by then.
-                _ = self.apply(cheat);
-            }
-        }
     }
 
     /// Applies a cheat between two ticks. The same cheats before the same ticks give the same dungeon.

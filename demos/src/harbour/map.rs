@@ -1,5 +1,6 @@
 //! The map of the harbour, and the classes of agents that can cross it.
 
+use formic::inspect::Kind as Legend;
 use formic_ecs::RandomStream;
 use formic_nav::{AgentClass, Cell, ClassId, Grid, Link, MoveRule, Terrain, Weight};
 use glam::Vec2;
@@ -57,32 +58,34 @@ impl Kind {
         }
     }
 
+    /// Returns the noun of a kind; its slowest and its fastest speed, in cells per second; and its entry in
+    /// the legend. At twenty ticks per second no agent walks half a cell in a tick, which the watch relies
+    /// on.
+    const fn row(self) -> (&'static str, (f32, f32), Legend) {
+        let green = Colour([120, 220, 110]);
+        let (yellow, red) = (Colour([250, 214, 90]), Colour([240, 110, 90]));
+        match self {
+            Self::Goblin => ("goblin", (2.0, 4.0), Legend::new("goblins", green)),
+            Self::Porter => {
+                ("porter", (2.0, 4.0), Legend::letter("porters with the key", yellow, 'P'))
+            }
+            Self::Boat => ("boat", (2.0, 6.0), Legend::letter("boats", Colour([240; 3]), 'B')),
+            Self::Troll => {
+                ("troll", (1.5, 2.5), Legend::letter("trolls, too wide for doors", red, 'T'))
+            }
+        }
+    }
+
     pub(super) const fn noun(self) -> &'static str {
-        match self {
-            Self::Goblin => "goblin",
-            Self::Porter => "porter",
-            Self::Boat => "boat",
-            Self::Troll => "troll",
-        }
+        self.row().0
     }
 
-    /// Returns the slowest and the fastest speed of a kind, in cells per second. At twenty ticks per
-    /// second no agent walks half a cell in a tick, which the watch relies on.
     pub(super) const fn speeds(self) -> (f32, f32) {
-        match self {
-            Self::Goblin | Self::Porter => (2.0, 4.0),
-            Self::Boat => (2.0, 6.0),
-            Self::Troll => (1.5, 2.5),
-        }
+        self.row().1
     }
 
-    pub(super) const fn colour(self) -> Colour {
-        match self {
-            Self::Goblin => Colour([120, 220, 110]),
-            Self::Porter => Colour([250, 214, 90]),
-            Self::Boat => Colour([240, 240, 240]),
-            Self::Troll => Colour([240, 110, 90]),
-        }
+    pub(super) const fn legend(self) -> Legend {
+        self.row().2
     }
 }
 

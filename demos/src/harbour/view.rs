@@ -22,18 +22,16 @@ fn size(terrain: &Terrain, class: Option<&ClassId>) -> u8 {
 
 impl View for Harbour {
     fn scene(&self) -> Scene {
-        let agents = KINDS.map(|kind| match kind {
-            Kind::Troll => Legend::letter("trolls, too wide for doors", kind.colour(), 'T'),
-            Kind::Porter => Legend::letter("porters with the key", kind.colour(), 'P'),
-            Kind::Boat => Legend::letter("boats", kind.colour(), 'B'),
-            Kind::Goblin => Legend::new("goblins", kind.colour()),
-        });
         Scene {
             size: Vec2::new(WIDTH.into(), HEIGHT.into()),
             unit: "cell",
             ticks_per_second: 20.0,
             mark_radius: 0.4,
-            kinds: agents.into_iter().chain([Legend::thing("carts", CART)]).collect(),
+            kinds: KINDS
+                .map(Kind::legend)
+                .into_iter()
+                .chain([Legend::thing("carts", CART)])
+                .collect(),
         }
     }
 
