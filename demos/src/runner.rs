@@ -79,7 +79,7 @@ fn play(plan: &Plan, simulation: &mut dyn Simulation) -> Result<Lived, Failure> 
     let start = Instant::now();
     let mut recorder = begin_recording(plan)?;
     let mut ticks = 0;
-    simulation.play(&mut |hash, input| {
+    simulation.play_in_terminal(&mut |hash, input| {
         if let Some(recorder) = &mut recorder {
             recorder.after(ticks, || hash)?;
             recorder.input(ticks, input)?;

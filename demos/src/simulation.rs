@@ -78,7 +78,7 @@ pub trait Simulation: Viewed + Send {
     ///
     /// # Errors
     /// Returns an error if there is no terminal, or `note` fails.
-    fn play(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
+    fn play_in_terminal(&mut self, note: &mut Note<'_>) -> Result<(), Failure> {
         _ = note;
         Ok(())
     }

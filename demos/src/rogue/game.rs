@@ -12,9 +12,8 @@ use std::ops::ControlFlow;
 
 use formic_ai::explain::DecisionLog;
 use formic_ai::turn::{Decision, Next, Situation, Stopped, TurnEnd, Turns};
-use formic_ecs::{Codec, StateHash};
+use formic_jobs::SaveRules;
 use formic_jobs::prelude::*;
-use formic_jobs::{LoadReport, Save, SaveRules};
 use serde::{Deserialize, Serialize};
 
 use super::command::Command;
@@ -102,7 +101,7 @@ pub(super) struct Progress {
     /// Whether another actor has a turn before the hero's next one.
     is_foes_turn: bool,
     /// The cells that the hero has ever seen. Undo does not reset it.
-    explored: Vec<bool>,
+    pub(super) explored: Vec<bool>,
     /// The traces of all turns since the hero's last decision, those that cost the hero health first.
     pub(super) why: Vec<String>,
     /// The result of the last command, for a person to read.
@@ -117,6 +116,8 @@ pub(super) struct Progress {
 pub(super) struct Game {
     pub(super) engine: Engine,
     pub(super) hero: Entity,
+    /// Whether the summary has the traces of the last turns.
+    pub(super) tells_why: bool,
 }
 
 impl Game {
@@ -124,7 +125,7 @@ impl Game {
     ///
     /// # Errors
     /// Returns an error if the system refuses a thread.
-    pub(super) fn new(setup: &Setup, player: Player) -> Result<Self, Failure> {
+    pub(super) fn new(setup: &Setup, player: Player, tells_why: bool) -> Result<Self, Failure> {
         let mut world = World::new();
         let hero = level::fill(&mut world, setup.agents, setup.seed);
         let play = Play::new(&mut world, hero, player);
@@ -133,7 +134,7 @@ impl Game {
         SaveRules::of(&mut world).rebuild::<Play>().rebuild::<Level>().rebuild::<TheHero>();
         let systems = (choose, hero_acts.run_if(is_commanded), foes_act.run_if(is_foes_turn));
         let systems = Schedule::builder().add(systems.chain());
-        Ok(Self { engine: Engine::new(setup, world, systems)?, hero })
+        Ok(Self { engine: Engine::new(setup, world, systems)?, hero, tells_why })
     }
 
     pub(super) fn play(&self) -> &Play {
@@ -142,11 +143,6 @@ impl Game {
 
     pub(super) fn now(&self) -> Situation<'_, Cell> {
         self.play().turns.now(&self.engine.world)
-    }
-
-    /// Returns a hash of everything that can be undone.
-    pub(super) fn state_hash(&self) -> StateHash {
-        self.play().turns.state_hash(&self.engine.world)
     }
 
     pub(super) fn level(&self) -> &Level {
@@ -160,10 +156,6 @@ impl Game {
             explored: &self.play().progress.explored,
             time: 0,
         }
-    }
-
-    pub(super) fn explored_count(&self) -> usize {
-        self.play().progress.explored.iter().filter(|seen| **seen).count()
     }
 
     pub(super) fn status(&self) -> Status {
@@ -197,61 +189,11 @@ impl Game {
         with_play(&mut self.engine.world, |play, _| play.progress.message.push_str(text));
     }
 
-    /// Saves the world and the play, between two ticks.
-    pub(super) fn save(&self) -> Result<Save, String> {
-        let mut save = self.engine.save().map_err(|error| error.to_string())?;
-        let play = self.play();
-        let turns = play.turns.save(Codec::serde()).map_err(|error| error.to_string())?;
-        save.attach(TURNS, turns);
-        let play = serde_json::to_vec(&play.progress);
-        save.attach(PLAY, play.map_err(|error| format!("{PLAY}: {error}"))?);
-        Ok(save)
-    }
-
-    /// Continues a saved game of the same level.
-    pub(super) fn load(&mut self, save: &Save) -> Result<LoadReport, String> {
-        let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
-        let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<Progress>(part(PLAY)?));
-        let mut saved = saved.map_err(|error| format!("{PLAY}: {error}"))?;
-        saved.explored.resize(self.play().progress.explored.len(), false);
-        let report = self.engine.load(save).map_err(|error| error.to_string())?;
-        let version = self.engine.world.resource_version::<Play>().unwrap_or(0);
-        let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
-        let loaded = play.turns.load(&self.engine.world, Codec::serde(), turns);
-        play.progress = saved;
-        // Restored without a change of version: the versions of the world are part of the game.
-        self.engine.world.restore_resource(play, version);
-        loaded.map_err(|error| error.to_string())?;
-        Ok(report)
-    }
-
     /// Returns the name of an actor.
     pub(super) fn name(&self, who: Entity) -> String {
         name(&self.engine.world, who)
     }
-
-    /// Checks the invariants of the game.
-    pub(super) fn check(&self) -> Result<(), String> {
-        self.engine.check()?;
-        let world = &self.engine.world;
-        self.play().turns.cells().check(world)?;
-        let now = self.now();
-        for (entity, position) in world.query_ref::<(Entity, &Position)>() {
-            let cell = (position.x, position.y);
-            if !self.level().is_open(cell) {
-                return Err(format!("{} is inside the rock at {cell:?}", self.name(entity)));
-            }
-            if now.cell(cell).count::<Solid>() > 1 {
-                return Err(format!("two solid things are at {cell:?}"));
-            }
-        }
-        Ok(())
-    }
 }
-
-/// The names of the parts attached to a save.
-const TURNS: &str = "turns";
-const PLAY: &str = "play";
 
 fn play(world: &World) -> &Play {
     world.resource().expect("inserted with the world, and put back after each turn")

@@ -44,11 +44,11 @@ use std::collections::VecDeque;
 use std::path::PathBuf;
 
 use clap::Args;
-use formic_ecs::{StateHash, With};
+use formic_ecs::{Codec, Entity, StateHash};
 use formic_jobs::Save;
 
-use self::game::{Game, Player, Status};
-use self::things::{Barrel, Foe, Health};
+use self::game::{Game, Play, Player, Progress, Status};
+use self::things::{Barrel, Foe, Health, Position, Solid};
 use crate::card::{Demo, own_arguments};
 use crate::engine::Engine;
 use crate::failure::Failure;
@@ -85,41 +85,34 @@ struct Arguments {
     why: bool,
 }
 
-struct Rogue {
-    game: Game,
-    tells_why: bool,
-}
-
 fn simulation(setup: &Setup, arguments: &Arguments) -> Result<Box<dyn Simulation>, Failure> {
     let player = match &arguments.script {
         _ if arguments.play => Player::Terminal(VecDeque::new()),
         Some(path) => Player::Script(files::read_lines(path, str::parse)?.into()),
         None => Player::Nobody,
     };
-    Ok(Box::new(Rogue { game: Game::new(setup, player)?, tells_why: arguments.why }))
+    Ok(Box::new(Game::new(setup, player, arguments.why)?))
 }
 
-impl Rogue {
-    fn count<T: formic_ecs::Component>(&self) -> u64 {
-        self.game.engine.world.query_ref_filtered::<(), With<T>>().count() as u64
-    }
+/// The names of the parts attached to a save.
+const TURNS: &str = "turns";
+const PLAY: &str = "play";
 
-    fn health(&self) -> u32 {
-        self.game.engine.world.get::<Health>(self.game.hero).map_or(0, |health| health.now)
-    }
+fn health(game: &Game) -> u32 {
+    game.engine.world.get::<Health>(game.hero).map_or(0, |health| health.now)
 }
 
-impl Simulation for Rogue {
+impl Simulation for Game {
     fn engine(&self) -> &Engine {
-        &self.game.engine
+        &self.engine
     }
 
     fn engine_mut(&mut self) -> &mut Engine {
-        &mut self.game.engine
+        &mut self.engine
     }
 
     fn is_over(&self) -> bool {
-        match &self.game.play().progress.player {
+        match &self.play().progress.player {
             Player::Script(commands) | Player::Terminal(commands) => commands.is_empty(),
             // A run of a given number of ticks gets all of them, even if the hero is dead.
             Player::Nobody => false,
@@ -127,56 +120,92 @@ impl Simulation for Rogue {
     }
 
     fn is_for_terminal(&self) -> bool {
-        matches!(self.game.play().progress.player, Player::Terminal(_))
+        matches!(self.play().progress.player, Player::Terminal(_))
     }
 
     #[cfg(not(target_family = "wasm"))]
-    fn play(&mut self, note: &mut crate::simulation::Note<'_>) -> Result<(), Failure> {
-        play::play(&mut self.game, note)
+    fn play_in_terminal(&mut self, note: &mut crate::simulation::Note<'_>) -> Result<(), Failure> {
+        play::play(self, note)
     }
 
     fn input(&mut self, input: &str) -> Result<(), String> {
-        self.game.say(input.parse()?)
+        self.say(input.parse()?)
     }
 
+    /// Saves the world and the play, between two ticks.
     fn save(&self) -> Result<Save, String> {
-        self.game.save()
+        let mut save = self.engine.save().map_err(|error| error.to_string())?;
+        let play = self.play();
+        let turns = play.turns.save(Codec::serde()).map_err(|error| error.to_string())?;
+        save.attach(TURNS, turns);
+        let play = serde_json::to_vec(&play.progress);
+        save.attach(PLAY, play.map_err(|error| format!("{PLAY}: {error}"))?);
+        Ok(save)
     }
 
+    /// Continues a saved game of the same level.
     fn load(&mut self, save: &Save) -> Result<String, String> {
-        self.game.load(save).map(|it| it.to_string())
+        let part = |name| save.attached(name).ok_or_else(|| format!("it has no {name}"));
+        let (turns, saved) = (part(TURNS)?, serde_json::from_slice::<Progress>(part(PLAY)?));
+        let mut saved = saved.map_err(|error| format!("{PLAY}: {error}"))?;
+        saved.explored.resize(self.play().progress.explored.len(), false);
+        let report = self.engine.load(save).map_err(|error| error.to_string())?;
+        let version = self.engine.world.resource_version::<Play>().unwrap_or(0);
+        let mut play: Play = self.engine.world.remove_resource().ok_or("nothing is played")?;
+        let loaded = play.turns.load(&self.engine.world, Codec::serde(), turns);
+        play.progress = saved;
+        // Restored without a change of version: the versions of the world are part of the game.
+        self.engine.world.restore_resource(play, version);
+        loaded.map_err(|error| error.to_string())?;
+        Ok(report.to_string())
     }
 
+    /// Returns a hash of everything that can be undone.
     fn state_hash(&self) -> StateHash {
-        self.game.state_hash()
+        self.play().turns.state_hash(&self.engine.world)
     }
 
     fn counters(&self) -> Vec<Counter> {
+        let explored = self.play().progress.explored.iter();
         vec![
-            ("hero_turns", self.game.play().progress.hero_turn_count),
-            ("turns", self.game.play().turns.log().turns.len() as u64),
-            ("undone", self.game.play().progress.undo_count),
-            ("hero_health", self.health().into()),
-            ("escaped", u64::from(self.game.status() == Status::Escaped)),
-            ("foes_left", self.count::<Foe>()),
-            ("barrels_left", self.count::<Barrel>()),
-            ("cells_explored", self.game.explored_count() as u64),
+            ("hero_turns", self.play().progress.hero_turn_count),
+            ("turns", self.play().turns.log().turns.len() as u64),
+            ("undone", self.play().progress.undo_count),
+            ("hero_health", health(self).into()),
+            ("escaped", u64::from(self.status() == Status::Escaped)),
+            ("foes_left", self.engine.count::<Foe>()),
+            ("barrels_left", self.engine.count::<Barrel>()),
+            ("cells_explored", explored.filter(|seen| **seen).count() as u64),
         ]
     }
 
+    /// Checks the invariants of the game.
     fn check(&self) -> Result<(), String> {
-        self.game.check()
+        self.engine.check()?;
+        let world = &self.engine.world;
+        self.play().turns.cells().check(world)?;
+        let now = self.now();
+        for (entity, position) in world.query_ref::<(Entity, &Position)>() {
+            let cell = (position.x, position.y);
+            if !self.level().is_open(cell) {
+                return Err(format!("{} is inside the rock at {cell:?}", self.name(entity)));
+            }
+            if now.cell(cell).count::<Solid>() > 1 {
+                return Err(format!("two solid things are at {cell:?}"));
+            }
+        }
+        Ok(())
     }
 
     fn lines(&self) -> Vec<(&'static str, String)> {
-        let hero = match self.game.status() {
+        let hero = match self.status() {
             Status::Playing => {
-                format!("{} health left, still looking for the stairs", self.health())
+                format!("{} health left, still looking for the stairs", health(self))
             }
             Status::Dead => String::from("dead"),
-            Status::Escaped => format!("got away with {} health left", self.health()),
+            Status::Escaped => format!("got away with {} health left", health(self)),
         };
-        let traces = self.game.play().progress.why.iter().filter(|_| self.tells_why);
+        let traces = self.play().progress.why.iter().filter(|_| self.tells_why);
         let why = traces.flat_map(|trace| trace.lines()).map(|line| ("why", line.to_owned()));
         std::iter::once(("hero", hero)).chain(why).collect()
     }

@@ -16,7 +16,7 @@ use super::terminal::Terminal;
 use super::things::Cell;
 use crate::failure::Failure;
 use crate::interrupt;
-use crate::simulation::Note;
+use crate::simulation::{Note, Simulation};
 
 /// The maximum pause between two frames of a turn.
 const PAUSE_MAX: Duration = Duration::from_millis(120);

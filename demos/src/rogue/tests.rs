@@ -6,7 +6,6 @@ use crossterm::event::{KeyCode, KeyEvent, KeyModifiers};
 use formic::inspect::View;
 use formic_ecs::prelude::*;
 
-use super::Rogue;
 use super::command::Command;
 use super::game::{Game, Player, Status, unwatched, with_play};
 use super::level::Level;
@@ -19,10 +18,11 @@ use super::things::{
     Asleep, Barrel, Cell, Closed, Door, Flame, Foe, Health, Look, Position, Solid, Velocity,
 };
 use crate::setup::Setup;
+use crate::simulation::Simulation;
 
 fn new_game(foes: u32, seed: u64) -> Game {
     let setup = Setup { agents: foes, ticks: 0, seed, threads: 1 };
-    Game::new(&setup, Player::Nobody).expect("one thread is here")
+    Game::new(&setup, Player::Nobody, false).expect("one thread is here")
 }
 
 /// Returns a direction, the free cell beside the hero in that direction, and the free cell behind it.
@@ -204,7 +204,7 @@ fn a_foe_that_is_awake_says_when_its_next_turn_is() {
     let health = Health { now: 3, most: 3 };
     let foe = put(&mut game, behind, (Solid, health, Foe(0)));
     with_play(&mut game.engine.world, |play, _| _ = play.turns.schedule(foe, 7));
-    let said = Rogue { game, tells_why: false }.why(foe);
+    let said = game.why(foe);
     let health = "It has 3 of 3 points of health. ";
     assert_eq!(said, [format!("{health}It is after the hero, and has its next turn at time 7.")]);
 }

@@ -6,7 +6,6 @@ use formic_ai::turn::{Gone, Vacant};
 use formic_ecs::prelude::*;
 use glam::Vec2;
 
-use super::Rogue;
 use super::command::Command;
 use super::game::{Game, Status};
 use super::mind::number;
@@ -78,9 +77,9 @@ const CHEATS: [Cheat; 13] = [
     Cheat { name: "close", label: "Close door", key: "c", touch: Touch::Place },
 ];
 
-impl View for Rogue {
+impl View for Game {
     fn scene(&self) -> Scene {
-        let Window { width, height, .. } = Window::around_hero(&self.game);
+        let Window { width, height, .. } = Window::around_hero(self);
         let kind = |(letter, name, colour)| Kind {
             is_thing: ">!+/o*-".contains(letter),
             ..Kind::letter(name, colour, letter)
@@ -95,13 +94,12 @@ impl View for Rogue {
     }
 
     fn ground_version(&self) -> u64 {
-        self.game.play().progress.change_count
+        self.play().progress.change_count
     }
 
     fn ground(&self) -> Ground {
-        let game = &self.game;
-        let (level, scene) = (game.level(), game.scene());
-        let Window { left, top, width, height } = Window::around_hero(game);
+        let (level, scene) = (self.level(), self.scene());
+        let Window { left, top, width, height } = Window::around_hero(self);
         let tile = |(x, y): Cell| {
             let known = if scene.is_explored((x, y)) { REMEMBERED } else { DARK };
             known + u8::from(level.is_open((x, y)))
@@ -124,9 +122,8 @@ impl View for Rogue {
     }
 
     fn marks(&self, marks: &mut Marks) {
-        let game = &self.game;
-        let (scene, seen) = (game.scene(), self.seen());
-        let window = Window::around_hero(game);
+        let (scene, seen) = (self.scene(), self.seen());
+        let window = Window::around_hero(self);
         let things = self.world().query_ref::<(Entity, &Position, &Look)>();
         things.for_each(|(entity, position, look)| {
             let cell = (position.x, position.y);
@@ -143,7 +140,7 @@ impl View for Rogue {
 
     /// Describes an agent, and for the hero every rule that applied since the last command.
     fn why(&self, agent: Entity) -> Vec<String> {
-        let (game, now) = (&self.game, self.game.now());
+        let now = self.now();
         let health = now.get::<Health>(agent);
         let health = health.map_or_else(
             |_| String::new(),
@@ -152,14 +149,14 @@ impl View for Rogue {
         let state = if now.has::<Asleep>(agent) {
             "It sleeps, because it has not seen the hero: it has no turns.".to_owned()
         } else if now.has::<Foe>(agent) {
-            let turn = game.play().turns.upcoming().tickets_of(agent).next();
+            let turn = self.play().turns.upcoming().tickets_of(agent).next();
             let turn = turn.map_or_else(String::new, |turn| {
                 format!(", and has its next turn at time {}", turn.time())
             });
             format!("It is after the hero{turn}.")
-        } else if agent == game.hero {
-            match game.status() {
-                Status::Playing => game.play().progress.message.clone(),
+        } else if agent == self.hero {
+            match self.status() {
+                Status::Playing => self.play().progress.message.clone(),
                 Status::Dead => "It is dead.".to_owned(),
                 Status::Escaped => "It got away.".to_owned(),
             }
@@ -171,9 +168,9 @@ impl View for Rogue {
             "It decides nothing.".to_owned()
         };
         let mut lines = vec![format!("{health}{state}")];
-        if agent == game.hero {
+        if agent == self.hero {
             lines.extend(
-                game.play().progress.why.iter().flat_map(|trace| trace.lines()).map(str::to_owned),
+                self.play().progress.why.iter().flat_map(|trace| trace.lines()).map(str::to_owned),
             );
         } else if let Ok(log) = self.world().resource::<DecisionLog>() {
             lines.extend(log.sentences(agent).pop());
@@ -191,24 +188,24 @@ impl View for Rogue {
 
     fn cheat(&mut self, name: &str, at: Vec2) -> Result<String, String> {
         let command = self.command_of(name, at)?;
-        self.game.command(command, &mut super::game::unwatched);
-        Ok(format!("{command}: {}", self.game.play().progress.message))
+        self.command(command, &mut super::game::unwatched);
+        Ok(format!("{command}: {}", self.play().progress.message))
     }
 }
 
-impl Rogue {
+impl Game {
     /// Returns the cells that the hero sees.
     fn seen(&self) -> Vec<Cell> {
-        let now = self.game.now();
-        cell_of(&now, self.game.hero).map_or_else(Vec::new, |hero| field(&now, hero))
+        let now = self.now();
+        cell_of(&now, self.hero).map_or_else(Vec::new, |hero| field(&now, hero))
     }
 
     /// Returns the command of a button or a click.
     fn command_of(&self, name: &str, at: Vec2) -> Result<Command, String> {
-        let now = self.game.now();
-        let window = Window::around_hero(&self.game);
+        let now = self.now();
+        let window = Window::around_hero(self);
         let target = (window.left + whole(at.x), window.top + whole(at.y));
-        let hero = cell_of(&now, self.game.hero);
+        let hero = cell_of(&now, self.hero);
         // The direction that points there best.
         let towards = || {
             let (x, y) = hero.ok_or("there is no hero any more")?;
