@@ -25,7 +25,7 @@ pub enum fm_status {
     FM_NO_ENTITY = 3,
     /// The world has no such component, or the entity does not have it.
     FM_NO_COMPONENT = 4,
-    /// An argument makes no sense; nothing was done.
+    /// An argument makes no sense. Nothing was done, unless the call says what was.
     FM_BAD_ARGUMENT = 5,
     /// A lease is in the way. Release it first.
     FM_LEASED = 6,
@@ -33,7 +33,7 @@ pub enum fm_status {
     FM_BAD_DATA = 7,
     /// There is no way between the cells.
     FM_UNREACHABLE = 8,
-    /// The world is at work, in a call that led to this one or in the run of a schedule.
+    /// The world is at work: in a call that led to this one, or in fm_schedule_run(), fm_save() or fm_load().
     FM_BUSY = 9,
     /// An invariant of the world is broken.
     FM_BROKEN = 10,
