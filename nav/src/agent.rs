@@ -51,6 +51,12 @@ impl Speed {
     pub(crate) fn per_second(self) -> f32 {
         amount(self.0)
     }
+
+    /// The number of cells that it walks in a tick, with what rounding has left of the one before.
+    pub(crate) fn reach(self, seconds: f32, carry: f32) -> f32 {
+        let reach = self.per_second() * seconds;
+        if reach > 0.0 { reach + carry } else { 0.0 }
+    }
 }
 
 /// Clamps a number of cells or seconds so that it can be multiplied and squared: to zero if it is
@@ -70,6 +76,14 @@ pub(crate) const ARRIVAL_DISTANCE: f32 = 0.1;
 pub(crate) fn lost_to_rounding(intended: f32, moved: f32) -> f32 {
     let lost = intended - moved;
     if lost.abs() > intended.abs() * 0.01 { lost } else { 0.0 }
+}
+
+/// Moves a position along an offset, which is longer than `reach`, by that. Returns what rounding has
+/// left of the reach.
+pub(crate) fn walk_part(position: &mut Vec2, offset: Vec2, reach: f32) -> f32 {
+    let (before, distance) = (*position, offset.length());
+    *position += offset * (reach / distance);
+    lost_to_rounding(reach, (*position - before).dot(offset) / distance)
 }
 
 /// The path statistics of one agent.

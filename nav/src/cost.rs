@@ -14,12 +14,25 @@ use std::ops::{Add, AddAssign};
 
 use crate::bytes::{Bytes, Saved, bytes_as};
 use crate::cell::Cell;
-use crate::direction::MoveRule;
+use crate::direction::{Direction, MoveRule};
 
 /// The cost of a straight step between cells of weight one.
 pub const STRAIGHT: u32 = 33_461;
 /// The cost of a diagonal step between cells of weight one.
 pub const DIAGONAL: u32 = 47_321;
+
+/// The units of a step in each direction between cells of weight one.
+pub(crate) const LENGTHS: [u64; 8] = {
+    let mut lengths = [STRAIGHT as u64; 8];
+    let mut i = 0;
+    while i < lengths.len() {
+        if Direction::ALL[i].is_diagonal() {
+            lengths[i] = DIAGONAL as u64;
+        }
+        i += 1;
+    }
+    lengths
+};
 
 /// The exclusive upper bound of costs and estimates in searches by jumps, which have 40 bits for them.
 pub(crate) const JUMP_COST_END: u64 = 1 << 40;

@@ -160,12 +160,7 @@ impl MoveRule {
 
     /// The set of legal directions, for each set of open ring cells.
     pub(crate) const fn table(self) -> &'static [u8; 256] {
-        match self {
-            Self::Orthogonal => &ORTHOGONAL_MOVES,
-            Self::BothFree => &BOTH_FREE_MOVES,
-            Self::OneFree => &ONE_FREE_MOVES,
-            Self::Always => &ALWAYS_MOVES,
-        }
+        &MOVES[self as usize]
     }
 }
 
@@ -190,10 +185,9 @@ impl Connectivity {
     }
 }
 
-static ORTHOGONAL_MOVES: [u8; 256] = move_table(None);
-static BOTH_FREE_MOVES: [u8; 256] = move_table(Some(2));
-static ONE_FREE_MOVES: [u8; 256] = move_table(Some(1));
-static ALWAYS_MOVES: [u8; 256] = move_table(Some(0));
+/// The tables of [`MoveRule::ALL`].
+static MOVES: [[u8; 256]; 4] =
+    [move_table(None), move_table(Some(2)), move_table(Some(1)), move_table(Some(0))];
 
 /// Each diagonal with the two orthogonal directions between which it passes.
 const DIAGONALS: [(Direction, Direction, Direction); 4] = [

@@ -14,7 +14,7 @@ use formic_ecs::{Component, HashState};
 use formic_jobs::{Query, Res, ResMut};
 use glam::Vec2;
 
-use crate::agent::{ARRIVAL_DISTANCE, Facing, Position, Speed, TimeStep, lost_to_rounding};
+use crate::agent::{ARRIVAL_DISTANCE, Facing, Position, Speed, TimeStep, walk_part};
 use crate::avoid::body::Avoid;
 use crate::cell::Cell;
 use crate::flow::{FlowField, Known};
@@ -151,10 +151,7 @@ pub fn follow_flow(
             Some(body) => direct(position, *speed, follower.status, field, terrain, body, seconds),
             None => {
                 let carry = &mut follower.carry;
-                let reach = match speed.per_second() * seconds {
-                    0.0 => 0.0,
-                    reach => reach + *carry,
-                };
+                let reach = speed.reach(seconds, *carry);
                 walk(position, facing, carry, field, terrain, reach)
             }
         };
@@ -209,9 +206,7 @@ fn walk(
             facing.0 = offset / distance;
         }
         if reach < distance {
-            let before = position.0;
-            position.0 += offset * (reach / distance);
-            *carry = lost_to_rounding(reach, (position.0 - before).dot(offset) / distance);
+            *carry = walk_part(&mut position.0, offset, reach);
             return FlowStatus::Going;
         }
         position.0 = end;

@@ -154,10 +154,8 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 match &mut body {
                     Some(body) => direct(position, end, *speed, route, body, terrain, seconds),
                     None if is_usable(route, terrain, *position) => {
-                        let walked = match speed.per_second() * seconds {
-                            0.0 => walk(position.0, end, route, 0.0, terrain),
-                            reach => walk(position.0, end, route, reach + request.carry, terrain),
-                        };
+                        let reach = speed.reach(seconds, request.carry);
+                        let walked = walk(position.0, end, route, reach, terrain);
                         request.carry = walked.carry;
                         position.0 = walked.position;
                         facing.0 = walked.facing.unwrap_or(facing.0);

@@ -38,7 +38,7 @@ use crate::grid::{Grid, count_u32};
 use crate::region::chunks::Chunks;
 use crate::region::event::{EventLog, RegionEvent, RegionId};
 use crate::region::flood::Flood;
-use crate::region::hierarchy::Hierarchy;
+use crate::region::hierarchy::{Hierarchy, Node};
 use crate::region::pieces::Pieces;
 use crate::region::ring::representatives;
 use crate::region::sector::{SECTOR_PLACES, directions_inside};
@@ -105,17 +105,17 @@ impl Regions {
     /// generations and versions as well.
     pub(crate) fn write(&self, out: &mut Vec<u8>) {
         let (hierarchy, top) = (&self.hierarchy, self.hierarchy.top());
-        hierarchy.write_free(0, out);
+        hierarchy.levels[0].free.write(out);
         self.pieces.write(hierarchy.number_end(0), out);
         for level in 1..=top {
-            hierarchy.write_free(level, out);
+            hierarchy.levels[level].free.write(out);
             let number_end = hierarchy.number_end(level);
             number_end.write(out);
             for number in 0..count_u32(number_end) {
                 if level == top {
                     self.slots[number as usize].write(out);
                 }
-                hierarchy.write_members(level, number, out);
+                hierarchy.node(level, number).members.write(out);
             }
         }
         self.events.write(out);
@@ -125,11 +125,11 @@ impl Regions {
     pub(crate) fn read(bytes: &mut &[u8], grid: &Grid, connectivity: Connectivity) -> Saved<Self> {
         let mut regions = Self::empty(grid, connectivity);
         let Self { pieces, hierarchy, slots, .. } = &mut regions;
-        *hierarchy.free(0) = Vec::read(bytes)?;
+        hierarchy.levels[0].free = Vec::read(bytes)?;
         pieces.read(bytes, grid, hierarchy)?;
         let top = hierarchy.top();
         for level in 1..=top {
-            *hierarchy.free(level) = Vec::read(bytes)?;
+            hierarchy.levels[level].free = Vec::read(bytes)?;
             for _ in 0..usize::read(bytes)? {
                 if level == top {
                     slots.push(Slot::read(bytes)?);
@@ -159,7 +159,7 @@ impl Regions {
     /// All regions, in the order of their slots.
     pub fn ids(&self) -> impl Iterator<Item = RegionId> + '_ {
         let all = (0..count_u32(self.slots.len())).map(|slot| self.id(slot));
-        all.filter(|&region| self.is_live(region))
+        all.filter(|&region| self.node(region).is_some())
     }
 
     /// The cells of a region in no particular (but deterministic) order; none if the region no longer
@@ -173,16 +173,12 @@ impl Regions {
     /// The number of cells of a region; zero if the region no longer exists.
     #[must_use]
     pub fn cell_count(&self, region: RegionId) -> usize {
-        let hierarchy = &self.hierarchy;
-        let count = || hierarchy.cell_count(hierarchy.top(), region.slot) as usize;
-        if self.is_live(region) { count() } else { 0 }
+        self.node(region).map_or(0, |node| node.cell_count as usize)
     }
 
     /// The number of pieces of a region; zero if the region no longer exists.
     pub(crate) fn piece_count(&self, region: RegionId) -> usize {
-        let hierarchy = &self.hierarchy;
-        let count = || hierarchy.piece_count(hierarchy.top(), region.slot);
-        if self.is_live(region) { count() } else { 0 }
+        self.node(region).map_or(0, |node| node.piece_count as usize)
     }
 
     /// The piece of a region with this rank.
@@ -192,7 +188,7 @@ impl Regions {
 
     /// The cell of a piece at an index in its sector, if there is one.
     pub(crate) fn cell_at(&self, piece: u32, place: usize) -> Option<Cell> {
-        self.pieces.cell_at(self.hierarchy.sector(piece), piece, place)
+        self.pieces.cell_at(self.hierarchy.node(0, piece).sector as usize, piece, place)
     }
 
     /// A cell of a region, chosen by 64 random bits, or `None` if the region no longer exists. All cells
@@ -241,7 +237,7 @@ impl Regions {
     /// is no point in asking again.
     #[must_use]
     pub fn version(&self, region: RegionId) -> Option<GridVersion> {
-        self.is_live(region).then(|| self.slots[region.slot()].version)
+        self.node(region).map(|_| self.slots[region.slot()].version)
     }
 
     /// The number of events that were dropped because they were not drained in time.
@@ -269,10 +265,11 @@ impl Regions {
         RegionId { slot, generation: self.slots[slot as usize].generation }
     }
 
-    fn is_live(&self, region: RegionId) -> bool {
-        let slot = self.slots.get(region.slot());
-        slot.is_some_and(|slot| slot.generation == region.generation)
-            && self.hierarchy.cell_count(self.hierarchy.top(), region.slot) > 0
+    /// The node of a region, or `None` if the region no longer exists.
+    fn node(&self, region: RegionId) -> Option<&Node> {
+        self.slots.get(region.slot()).filter(|slot| slot.generation == region.generation)?;
+        let node = self.hierarchy.node(self.hierarchy.top(), region.slot);
+        (node.cell_count > 0).then_some(node)
     }
 
     /// Creates a node of the top level, which the caller gives cells at once.
@@ -350,8 +347,8 @@ impl Regions {
         self.slots[region.slot()].version = grid.version();
         let mut node = piece;
         for level in 0..=top {
-            let parent = self.hierarchy.parent(level, node);
-            if self.hierarchy.cell_count(level, node) == 0 {
+            let parent = self.hierarchy.node(level, node).parent;
+            if self.hierarchy.node(level, node).cell_count == 0 {
                 if level == 0 {
                     self.hierarchy.count_pieces(parent, -1);
                 }
@@ -373,7 +370,8 @@ impl Regions {
     fn merge_around(&mut self, grid: &Grid, level: usize, cell: Cell) -> Option<u32> {
         let around = self.around(grid, cell, level, level);
         let size = |hierarchy: &Hierarchy, node| {
-            (hierarchy.member_count(level, node), hierarchy.cell_count(level, node))
+            let node = hierarchy.node(level, node);
+            (node.members.len(), node.cell_count)
         };
         let mut into = around[0]?;
         for node in around.into_iter().flatten() {
@@ -382,7 +380,7 @@ impl Regions {
             }
         }
         for from in around.into_iter().flatten() {
-            let cell_count = self.hierarchy.cell_count(level, from);
+            let cell_count = self.hierarchy.node(level, from).cell_count;
             // The same node can be in several directions, and is gone after the first.
             if from == into || cell_count == 0 {
                 continue;
@@ -392,8 +390,8 @@ impl Regions {
                 self.events.push(RegionEvent::Merged { into, from, cell_count });
             }
             if level == 0 {
-                self.pieces.relabel(self.hierarchy.sector(from), from, into);
-                self.hierarchy.count_pieces(self.hierarchy.parent(0, from), -1);
+                self.pieces.relabel(self.hierarchy.node(0, from).sector as usize, from, into);
+                self.hierarchy.count_pieces(self.hierarchy.node(0, from).parent, -1);
             }
             self.hierarchy.absorb(level, into, from);
             self.remove(level, from);
@@ -434,7 +432,7 @@ impl Regions {
                 self.events.push(RegionEvent::Split { from, into, cell_count });
             } else {
                 let into = self.hierarchy.create(level, sector);
-                self.hierarchy.insert(level, into, self.hierarchy.parent(level, node));
+                self.hierarchy.insert(level, into, self.hierarchy.node(level, node).parent);
                 self.hierarchy.move_members(level, node, into, part);
             }
         }

@@ -15,7 +15,7 @@ use std::collections::BinaryHeap;
 
 use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
 use crate::cell::Cell;
-use crate::cost::{DIAGONAL, STRAIGHT};
+use crate::cost::LENGTHS;
 use crate::direction::{Direction, MoveRule, members};
 use crate::flow::store::{SectorStore, UNREACHED, Way};
 use crate::grid::Grid;
@@ -46,8 +46,7 @@ impl<'a> Ground<'a> {
     fn step(self, cell: Cell, direction: Direction) -> (Cell, u64) {
         let next = direction.step_inside(cell);
         let weight = self.grid.weight_inside(cell).max(self.grid.weight_inside(next));
-        let length = if direction.is_diagonal() { DIAGONAL } else { STRAIGHT };
-        (next, u64::from(length) * weight.factor())
+        (next, LENGTHS[direction as usize] * weight.factor())
     }
 
     /// The cells one legal step away from a cell inside the grid, and the units of the steps.

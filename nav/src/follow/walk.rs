@@ -2,7 +2,7 @@
 
 use glam::Vec2;
 
-use crate::agent::{ARRIVAL_DISTANCE, lost_to_rounding};
+use crate::agent::{ARRIVAL_DISTANCE, walk_part};
 use crate::cell::Cell;
 use crate::direction::MoveRule;
 use crate::link::is_step;
@@ -116,10 +116,7 @@ pub(crate) fn walk(
             walked.facing = Some(offset / distance);
         }
         if reach < distance {
-            let before = walked.position;
-            walked.position += offset * (reach / distance);
-            let moved = (walked.position - before).dot(offset) / distance;
-            walked.carry = lost_to_rounding(reach, moved);
+            walked.carry = walk_part(&mut walked.position, offset, reach);
             break;
         }
         walked.position = if link { cells[next].centre() } else { target };

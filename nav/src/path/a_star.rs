@@ -14,7 +14,7 @@
 use smallvec::SmallVec;
 
 use crate::cell::Cell;
-use crate::cost::{Cost, DIAGONAL, STRAIGHT, distance_units};
+use crate::cost::{Cost, DIAGONAL, LENGTHS, distance_units};
 use crate::direction::{Direction, MoveRule, members};
 use crate::grid::Grid;
 use crate::landmarks::{Distances, Landmarks};
@@ -252,19 +252,6 @@ const STEPS_MIN: u32 = 3;
 
 /// The maximum number of shortcuts that estimates can know.
 const SHORTCUT_COUNT_MAX: usize = 32;
-
-/// The units of a step in each direction between cells of weight one.
-const LENGTHS: [u64; 8] = {
-    let mut lengths = [STRAIGHT as u64; 8];
-    let mut i = 0;
-    while i < lengths.len() {
-        if Direction::ALL[i].is_diagonal() {
-            lengths[i] = DIAGONAL as u64;
-        }
-        i += 1;
-    }
-    lengths
-};
 
 /// The data that stay the same during a search.
 pub(crate) struct Query<'a> {

@@ -12,18 +12,13 @@ pub(crate) type PruneTable = [[u8; 256]; 8];
 
 /// The table of a rule.
 pub(crate) const fn table(rule: MoveRule) -> &'static PruneTable {
-    match rule {
-        MoveRule::Orthogonal => &ORTHOGONAL,
-        MoveRule::BothFree => &BOTH_FREE,
-        MoveRule::OneFree => &ONE_FREE,
-        MoveRule::Always => &ALWAYS,
-    }
+    &TABLES[rule as usize]
 }
 
-static ORTHOGONAL: PruneTable = make(MoveRule::Orthogonal);
-static BOTH_FREE: PruneTable = make(MoveRule::BothFree);
-static ONE_FREE: PruneTable = make(MoveRule::OneFree);
-static ALWAYS: PruneTable = make(MoveRule::Always);
+static TABLES: [PruneTable; 4] = {
+    let [a, b, c, d] = MoveRule::ALL;
+    [make(a), make(b), make(c), make(d)]
+};
 
 const fn make(rule: MoveRule) -> PruneTable {
     let mut table = [[0; 256]; 8];

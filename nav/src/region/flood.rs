@@ -155,7 +155,7 @@ impl Flood {
         let size = |part| {
             let fronts = self.fronts[..self.front_count].iter();
             let all = fronts.filter(|front| front.part == part).flat_map(|front| &front.nodes);
-            all.map(|&node| hierarchy.cell_count(level, node)).sum()
+            all.map(|&node| hierarchy.node(level, node).cell_count).sum()
         };
         let rank = |part: usize| {
             let size: u32 = if self.is_complete(part) { size(part) } else { u32::MAX };

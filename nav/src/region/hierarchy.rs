@@ -14,7 +14,7 @@
 
 use smallvec::SmallVec;
 
-use crate::bytes::{Bytes, Saved, ensure};
+use crate::bytes::{Saved, ensure};
 use crate::grid::count_u32;
 use crate::region::chunks::Chunks;
 use crate::region::sector::Sectors;
@@ -38,8 +38,8 @@ struct Edge {
 
 /// A piece, group or region. The fields that a flood fill reads come first.
 #[derive(Clone, Debug)]
-struct Node {
-    parent: u32,
+pub(crate) struct Node {
+    pub(crate) parent: u32,
     /// The mark of the last flood fill that was here.
     mark: u32,
     /// The nodes of other squares that this one touches, by number.
@@ -47,12 +47,12 @@ struct Node {
     /// `members[position]` of the parent is this node.
     position: u32,
     /// A sector in the square of the node.
-    sector: u32,
+    pub(crate) sector: u32,
     /// Zero if and only if the number belongs to no node: it is free, or its generations are used up.
-    cell_count: u32,
-    piece_count: u32,
+    pub(crate) cell_count: u32,
+    pub(crate) piece_count: u32,
     /// Nodes of the level below; a piece has none.
-    members: Vec<u32>,
+    pub(crate) members: Vec<u32>,
 }
 
 /// The nodes of a level by their numbers, which are reused.
@@ -60,10 +60,10 @@ struct Node {
 /// Invariant: the positions of one level and the members of the next are inverse to each other, so
 /// removal by swapping needs no search.
 #[derive(Clone, Debug, Default)]
-struct Level {
+pub(crate) struct Level {
     nodes: Chunks<Node>,
     /// Free numbers, the one freed last on top, which makes numbers deterministic.
-    free: Vec<u32>,
+    pub(crate) free: Vec<u32>,
 }
 
 /// The nodes of one level, with the marks that flood fills set.
@@ -73,7 +73,7 @@ pub(crate) struct Flooded<'a>(&'a mut Chunks<Node>);
 #[derive(Clone, Debug)]
 pub(crate) struct Hierarchy {
     sectors: Sectors,
-    levels: Vec<Level>,
+    pub(crate) levels: Vec<Level>,
 }
 
 impl Node {
@@ -216,7 +216,8 @@ impl Hierarchy {
         }
     }
 
-    fn node(&self, level: usize, node: u32) -> &Node {
+    #[inline]
+    pub(crate) fn node(&self, level: usize, node: u32) -> &Node {
         &self.levels[level].nodes[node as usize]
     }
 
@@ -227,27 +228,6 @@ impl Hierarchy {
     /// All numbers of a level below this one belong to nodes or are free.
     pub(crate) fn number_end(&self, level: usize) -> usize {
         self.levels[level].nodes.len()
-    }
-
-    pub(crate) fn sector(&self, piece: u32) -> usize {
-        self.node(0, piece).sector as usize
-    }
-
-    pub(crate) fn cell_count(&self, level: usize, node: u32) -> u32 {
-        self.node(level, node).cell_count
-    }
-
-    pub(crate) fn piece_count(&self, level: usize, node: u32) -> usize {
-        self.node(level, node).piece_count as usize
-    }
-
-    pub(crate) fn member_count(&self, level: usize, node: u32) -> usize {
-        self.node(level, node).members.len()
-    }
-
-    #[inline]
-    pub(crate) fn parent(&self, level: usize, node: u32) -> u32 {
-        self.node(level, node).parent
     }
 
     /// The node of a level that contains a piece.
@@ -404,7 +384,7 @@ impl Hierarchy {
     pub(crate) fn move_cells(&mut self, from: u32, into: u32, cell_count: u32) {
         self.node_mut(0, from).cell_count -= cell_count;
         self.node_mut(0, into).cell_count += cell_count;
-        let parent = self.parent(0, from);
+        let parent = self.node(0, from).parent;
         self.insert(0, into, parent);
         self.count_pieces(parent, 1);
     }
@@ -508,21 +488,6 @@ impl Hierarchy {
             twins = next;
         }
         Ok(())
-    }
-
-    /// The free numbers of a level, the one freed last at the end.
-    pub(crate) fn free(&mut self, level: usize) -> &mut Vec<u32> {
-        &mut self.levels[level].free
-    }
-
-    /// Writes the free numbers of a level.
-    pub(crate) fn write_free(&self, level: usize, out: &mut Vec<u8>) {
-        self.levels[level].free.write(out);
-    }
-
-    /// Writes the members of a node, in their order.
-    pub(crate) fn write_members(&self, level: usize, node: u32, out: &mut Vec<u8>) {
-        self.node(level, node).members.write(out);
     }
 
     /// Adds the next node of a level, with these members.

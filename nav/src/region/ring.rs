@@ -9,14 +9,10 @@ use crate::direction::{Connectivity, Direction};
 /// For each set of open ring cells, one direction per part: the first one in
 /// which the part touches the cell in the middle.
 pub(crate) const fn representatives(connectivity: Connectivity, ring: u8) -> u8 {
-    match connectivity {
-        Connectivity::Four => FOUR[ring as usize],
-        Connectivity::Eight => EIGHT[ring as usize],
-    }
+    TABLES[connectivity as usize][ring as usize]
 }
 
-static FOUR: [u8; 256] = table(Connectivity::Four);
-static EIGHT: [u8; 256] = table(Connectivity::Eight);
+static TABLES: [[u8; 256]; 2] = [table(Connectivity::Four), table(Connectivity::Eight)];
 
 const fn table(connectivity: Connectivity) -> [u8; 256] {
     let mut table = [0; 256];

@@ -370,3 +370,40 @@ fn events_that_are_not_drained_are_bounded_and_counted() {
     assert_eq!(terrain.regions().lost_event_count(), formic_nav::EVENTS_MAX as u64);
     assert_eq!(terrain.drain_events().count(), formic_nav::EVENTS_MAX);
 }
+
+/// Digs a cell between two regions, and returns those that remain and that are gone.
+fn merged(terrain: &mut Terrain, cell: Cell) -> (RegionId, RegionId) {
+    terrain.drain_events().for_each(drop);
+    terrain.dig(cell);
+    let events: Vec<RegionEvent> = terrain.drain_events().collect();
+    let &[RegionEvent::Merged { into, from, .. }] = events.as_slice() else {
+        panic!("two regions merge, but not by {events:?}");
+    };
+    (into, from)
+}
+
+#[test]
+fn of_merged_regions_the_one_of_more_pieces_or_groups_remains_and_of_equals_that_of_more_cells() {
+    // A hall within one sector, and a corridor of fewer cells over three.
+    let is_open = |cell: Cell| cell.y == 22 || cell.y < 21 && (1..31).contains(&cell.x);
+    let mut terrain = Terrain::new(Grid::from_fn(96, 32, is_open).unwrap(), MoveRule::BothFree);
+    let [hall, corridor] = [0, 22].map(|y| terrain.region(Cell::new(5, y)).unwrap());
+    let cell_count = |region| terrain.regions().cell_count(region);
+    assert!(cell_count(hall) > 6 * cell_count(corridor));
+    assert_eq!(merged(&mut terrain, Cell::new(5, 21)), (corridor, hall));
+
+    // On a wider map, a hall of four sectors in a square of eight, and a corridor over two sectors of two
+    // squares.
+    let is_open = |cell: Cell| {
+        cell.y == 41 && (250..260).contains(&cell.x) || cell.y < 40 && (200..254).contains(&cell.x)
+    };
+    let mut terrain = Terrain::new(Grid::from_fn(1100, 64, is_open).unwrap(), MoveRule::BothFree);
+    let [hall, corridor] = [0, 41].map(|y| terrain.region(Cell::new(252, y)).unwrap());
+    assert_eq!(merged(&mut terrain, Cell::new(252, 40)), (corridor, hall));
+
+    // Two of one piece each.
+    let mut terrain =
+        Terrain::new(Grid::from_fn(9, 1, |cell| cell.x != 3).unwrap(), MoveRule::BothFree);
+    let [few, many] = [0, 8].map(|x| terrain.region(Cell::new(x, 0)).unwrap());
+    assert_eq!(merged(&mut terrain, Cell::new(3, 0)), (many, few));
+}
