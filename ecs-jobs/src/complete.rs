@@ -40,7 +40,7 @@ pub(crate) fn wait_for_job(
     }
     WorkerContext::with(shared, |context| {
         let wait = || {
-            let walk = Walk::new(shared, id, context.pinned());
+            let walk = Walk::new(shared, id, context.pinned(shared));
             let mut goal = JobGoal { shared, context, id, walk, deadline };
             one_deeper(context, || wait(shared, context, &mut goal))
         };
@@ -166,7 +166,7 @@ impl Goal for JobGoal<'_> {
     }
 
     fn tag(&self) -> Tag {
-        Tag { job: self.id.to_bits(), pinned: self.context.pinned(), ..Tag::default() }
+        Tag { job: self.id.to_bits(), pinned: self.context.pinned(self.shared), ..Tag::default() }
     }
 
     fn deadline(&self) -> Option<&Deadline> {

@@ -50,10 +50,9 @@ pub(crate) struct WorkerContext {
     pub(crate) job: Cell<Option<JobId>>,
     /// The number of nested waits for jobs with handles that this thread is in.
     pub(crate) wait_depth: Cell<usize>,
-    /// The number of this thread among those that jobs are pinned to, if it is one of them.
-    pinned: Cell<Option<u32>>,
-    /// Whether this thread cancels the jobs pinned to it.
-    pub(crate) cancels_pinned: Cell<bool>,
+    /// Whether this thread cancels the jobs for the main thread: the pool is dropped here, so no thread
+    /// will run them.
+    pub(crate) cancels_main_jobs: Cell<bool>,
     /// Whether this thread runs queued jobs because the pool has no workers.
     pub(crate) is_draining: Cell<bool>,
     /// Whether this is a worker that has looked for work and found none since.
@@ -81,7 +80,6 @@ impl WorkerContext {
     ) -> R {
         assert!(queues.index < shared.worker_count, "a worker has the queues of one");
         let context = Self::new(shared, queues.index, Some(queues));
-        context.pinned.set(Some(JobKind::thread_of(context.slot)));
         // A worker counts as inactive from the start, so that others expect it before it arrives.
         context.is_inactive.set(true);
         shared.begin_worker();
@@ -146,8 +144,7 @@ impl WorkerContext {
             group: Cell::new(None),
             job: Cell::new(None),
             wait_depth: Cell::new(0),
-            pinned: Cell::new(shared.is_main_thread().then_some(0)),
-            cancels_pinned: Cell::new(false),
+            cancels_main_jobs: Cell::new(false),
             is_draining: Cell::new(false),
             is_inactive: Cell::new(false),
             is_woken: Cell::new(false),
@@ -193,16 +190,12 @@ impl WorkerContext {
 
     /// The number of the thread whose pinned jobs this one runs, if it runs any. A worker runs its own only
     /// between other jobs.
-    pub(crate) fn pinned(&self) -> Option<u32> {
+    pub(crate) fn pinned(&self, shared: &Shared) -> Option<u32> {
+        if self.cancels_main_jobs.get() || shared.is_main_thread() {
+            return Some(0);
+        }
         let is_between_jobs = self.group.get().is_none() && self.job.get().is_none();
-        self.pinned.get().filter(|&thread| thread == 0 || is_between_jobs)
-    }
-
-    /// Makes this thread cancel the jobs for the main thread: the pool is dropped here, so no thread will
-    /// run them.
-    pub(crate) fn cancel_main_jobs(&self) {
-        self.pinned.set(Some(0));
-        self.cancels_pinned.set(true);
+        (is_between_jobs && !self.is_external(shared)).then(|| JobKind::thread_of(self.slot))
     }
 
     /// Whether this thread has the slot of all external threads.

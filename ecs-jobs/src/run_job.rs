@@ -138,7 +138,7 @@ fn take_from<'pool>(queue: &JobQueue, shared: &'pool Shared) -> Option<Claimed<'
 
 /// The queue of the jobs that are pinned to this thread, if it runs any now.
 fn pinned_queue<'pool>(shared: &'pool Shared, context: &WorkerContext) -> Option<&'pool JobQueue> {
-    context.pinned().map(|thread| &shared.pinned[thread as usize])
+    context.pinned(shared).map(|thread| &shared.pinned[thread as usize])
 }
 
 /// Whether a job that is pinned to this thread is ready, and the thread may run it now.
@@ -152,7 +152,7 @@ pub(crate) fn run_pinned(shared: &Shared, context: &WorkerContext) -> bool {
     else {
         return false;
     };
-    if context.cancels_pinned.get() {
+    if context.cancels_main_jobs.get() {
         claimed.slot().cancel(claimed.id());
     }
     // Its successors may be for other threads.

@@ -54,9 +54,7 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
 pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
     if !shared.slots.all_ended() {
         WorkerContext::with(shared, |context| {
-            if cancels_main_jobs {
-                context.cancel_main_jobs();
-            }
+            context.cancels_main_jobs.set(cancels_main_jobs);
             // This is asked before each job, and the sums cost more than a job.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
             work_until(shared, context, (false, true), None, is_over);
@@ -137,7 +135,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
             is_conditional: self.is_conditional,
-            pinned: self.context.pinned(),
+            pinned: self.context.pinned(self.shared),
         }
     }
 
