@@ -9,7 +9,7 @@ use core::any::TypeId;
 use core::ptr::NonNull;
 
 use super::{ByIdError, ComponentDescriptor, RegisterError};
-use crate::archetype::ArchetypeId;
+use crate::archetype::{Archetype, ArchetypeId};
 use crate::commands::CommandBuffer;
 use crate::component::{
     ArchetypeFlags, Component, ComponentId, ComponentInfo, FieldText, not_editable,
@@ -17,6 +17,7 @@ use crate::component::{
 use crate::entities::Location;
 use crate::entity::Entity;
 use crate::error::NoSuchEntity;
+use crate::storage::RowAddress;
 use crate::transfer::{Change, MoveContext, NewRows};
 use crate::user_code::expected;
 use crate::world::{CleanupGuard, Lifecycle, World};
@@ -63,10 +64,9 @@ impl<'w> ById<'w> {
     /// lacks the component, or its values have no bytes.
     pub fn get(self, entity: Entity, id: ComponentId) -> Result<&'w [u8], ByIdError> {
         let world = self.0;
-        let (location, column) = world.find_by_id(entity, id)?;
-        let archetype = world.archetypes.get(location.archetype);
+        let (archetype, address, column) = world.find_by_id(entity, id)?;
         let name = || world.registry.info(id).name().clone();
-        archetype.bytes(location.address, column).ok_or_else(|| ByIdError::NotBytes(name()))
+        archetype.bytes(address, column).ok_or_else(|| ByIdError::NotBytes(name()))
     }
 
     /// Returns the fields of a component of an entity as text. If the fields are not known, it is the
@@ -93,12 +93,10 @@ impl<'w> ById<'w> {
     /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
     /// lacks the component.
     pub fn fields(self, entity: Entity, id: ComponentId) -> Result<Vec<FieldText>, ByIdError> {
-        let world = self.0;
-        let (location, column) = world.find_by_id(entity, id)?;
-        let archetype = world.archetypes.get(location.archetype);
+        let (archetype, address, column) = self.0.find_by_id(entity, id)?;
         let info = &archetype.columns[column].info;
         let Some(known) = info.erased.fields else {
-            let value = archetype.shown_value(location.address, column);
+            let value = archetype.shown_value(address, column);
             return Ok(if info.layout.size() == 0 {
                 Vec::new()
             } else {
@@ -106,7 +104,7 @@ impl<'w> ById<'w> {
             });
         };
         let mut fields = Vec::new();
-        let value = archetype.chunks.row(location.address, column);
+        let value = archetype.chunks.row(address, column);
         // SAFETY: the function is that of the column's type (I-9). The row is initialised (I-2): `row`
         // has checked that it exists. The borrow of the world keeps writers out.
         unsafe { (known.read)(value, &mut |field| fields.push(field)) };
@@ -120,9 +118,8 @@ impl<'w> ById<'w> {
     /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
     /// lacks the component.
     pub fn get_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
-        let world = self.0;
-        let (location, column) = world.find_by_id(entity, id)?;
-        Ok(world.archetypes.get(location.archetype).chunks.row(location.address, column))
+        let (archetype, address, column) = self.0.find_by_id(entity, id)?;
+        Ok(archetype.chunks.row(address, column))
     }
 
     /// Whether a component of an entity is enabled. A component that is not enableable always is.
@@ -131,9 +128,8 @@ impl<'w> ById<'w> {
     /// Returns an error if the entity is not in the world, the world does not know the id, or the entity
     /// lacks the component.
     pub fn is_enabled(self, entity: Entity, id: ComponentId) -> Result<bool, ByIdError> {
-        let world = self.0;
-        let (location, column) = world.find_by_id(entity, id)?;
-        Ok(world.archetypes.get(location.archetype).is_enabled(location.address, column))
+        let (archetype, address, column) = self.0.find_by_id(entity, id)?;
+        Ok(archetype.is_enabled(address, column))
     }
 }
 
@@ -199,9 +195,7 @@ impl<'w> ByIdMut<'w> {
         value: NonNull<u8>,
     ) -> Result<(), ByIdError> {
         let world = self.0;
-        world.expect_unmanaged(id)?;
-        let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
-        let info = world.registry.info(id);
+        let info = world.expect_unmanaged(id)?;
         let (size, drop) = (info.layout.size(), info.erased.drop);
         let put = |room: NonNull<u8>, replaces: bool| match drop {
             Some(drop) if replaces => {
@@ -217,8 +211,7 @@ impl<'w> ByIdMut<'w> {
             _ => unsafe { room.copy_from_nonoverlapping(value, size) },
         };
         // SAFETY: the function puts a value of the component into the row (I-9, I-16).
-        unsafe { world.put_by_id(entity, from, id, put) };
-        Ok(())
+        unsafe { world.put_by_id(entity, id, put) }
     }
 
     /// Removes a component of any kind from an entity and drops it.
@@ -295,8 +288,8 @@ impl<'w> ByIdMut<'w> {
         let world = self.0;
         let info = world.expect_unmanaged(id)?;
         let (known, component) = (info.erased.fields, info.name().clone());
-        let (location, column) = world.find_by_id(entity, id)?;
-        let value = world.archetypes.get(location.archetype).chunks.row(location.address, column);
+        let (archetype, address, column) = world.find_by_id(entity, id)?;
+        let value = archetype.chunks.row(address, column);
         let written = match known {
             // SAFETY: the function is that of the column's type (I-9). The row is initialised (I-2):
             // `row` has checked that it exists. The world is borrowed exclusively.
@@ -304,7 +297,7 @@ impl<'w> ByIdMut<'w> {
             None => not_editable(text),
         };
         written.map_err(|reason| ByIdError::NotSet { component, reason })?;
-        world.open_row(location, id);
+        world.open_row(entity, id);
         Ok(())
     }
 
@@ -318,12 +311,10 @@ impl<'w> ByIdMut<'w> {
         let info = world.expect_unmanaged(id)?;
         let default = info.erased.default;
         let put_default = default.ok_or_else(|| ByIdError::NoDefault(info.name().clone()))?;
-        let from = world.locate_for_insert(entity, id).ok_or(NoSuchEntity(entity))?;
         // SAFETY: the function is that of the component's type (I-9), and the row is one of its column.
         let put = |room: NonNull<u8>, replaces| unsafe { put_default(room, replaces) };
         // SAFETY: the function puts a value of the component into the row (I-9), which it creates first.
-        unsafe { world.put_by_id(entity, from, id, put) };
-        Ok(())
+        unsafe { world.put_by_id(entity, id, put) }
     }
 
     /// Returns the address of a component of an entity, of any kind, for writing while the world is
@@ -335,8 +326,8 @@ impl<'w> ByIdMut<'w> {
     pub fn get_mut_ptr(self, entity: Entity, id: ComponentId) -> Result<NonNull<u8>, ByIdError> {
         let world = self.0;
         let component = world.expect_unmanaged(id)?.name().clone();
-        let location = world.locate(entity).ok_or(NoSuchEntity(entity))?;
-        world.open_row(location, id).ok_or(ByIdError::Missing { entity, component })
+        world.find_by_id(entity, id)?;
+        world.open_row(entity, id).ok_or(ByIdError::Missing { entity, component })
     }
 
     /// Enables or disables a component of an entity, and returns whether it was enabled.
@@ -350,12 +341,10 @@ impl<'w> ByIdMut<'w> {
         id: ComponentId,
         enabled: bool,
     ) -> Result<bool, ByIdError> {
-        let world = self.0;
-        let (location, column) = world.find_by_id(entity, id)?;
-        let archetype = world.archetypes.get(location.archetype);
+        let (archetype, address, column) = self.0.find_by_id(entity, id)?;
         let not_enableable =
             || ByIdError::NotEnableable(archetype.columns[column].info.name().clone());
-        let bit = archetype.enabled_bit(location.address, column).ok_or_else(not_enableable)?;
+        let bit = archetype.enabled_bit(address, column).ok_or_else(not_enableable)?;
         Ok(bit.set(enabled))
     }
 
@@ -511,19 +500,24 @@ impl World {
     unsafe fn put_by_id(
         &mut self,
         entity: Entity,
-        from: Location,
         id: ComponentId,
         put: impl FnOnce(NonNull<u8>, bool),
-    ) {
-        if let Some(there) = self.open_row(from, id) {
+    ) -> Result<(), ByIdError> {
+        if self.flags_of(entity).any(ArchetypeFlags::REPLACE) {
+            self.trigger_lifecycle(entity, Lifecycle::Inserting(&[id]));
+        }
+        // An observer may have moved or despawned the entity.
+        let from = self.locate(entity).ok_or(NoSuchEntity(entity))?.archetype;
+        if let Some(there) = self.open_row(entity, id) {
             put(there, true);
         } else if let Some(row) = self.moves().locate(entity) {
             // SAFETY: the caller guarantees the function. The entity was found to lack the component.
             unsafe { row.insert_id(id, |room| put(room, false)) };
         }
         if self.flags_of(entity).any(ArchetypeFlags::ON_ADD) {
-            self.trigger_lifecycle(entity, Lifecycle::Inserted(&[id], from.archetype));
+            self.trigger_lifecycle(entity, Lifecycle::Inserted(&[id], from));
         }
+        Ok(())
     }
 
     /// Adds a component that holds values of this type to a live entity that lacks it.
@@ -575,32 +569,27 @@ impl World {
         Ok(info)
     }
 
-    /// Returns the location of an entity, and the column of one of its components.
-    fn find_by_id(&self, entity: Entity, id: ComponentId) -> Result<(Location, usize), ByIdError> {
+    /// Returns the archetype and the row of an entity, and the column of one of its components.
+    fn find_by_id(
+        &self,
+        entity: Entity,
+        id: ComponentId,
+    ) -> Result<(&Archetype, RowAddress, usize), ByIdError> {
         let info = self.registry.find(id)?;
         let location = self.locate(entity).ok_or(NoSuchEntity(entity))?;
-        let column = self.archetypes.get(location.archetype).column_of(id);
-        let missing = || ByIdError::Missing { entity, component: info.name().clone() };
-        Ok((location, column.ok_or_else(missing)?))
-    }
-
-    /// Marks the row of a component as written and returns it, or `None` if the archetype lacks the
-    /// component.
-    fn open_row(&mut self, location: Location, id: ComponentId) -> Option<NonNull<u8>> {
-        self.next_version();
         let archetype = self.archetypes.get(location.archetype);
-        let column = archetype.column_of(id)?;
-        archetype.mark_changed(location.address, column, self.window());
-        Some(archetype.chunks.row(location.address, column))
+        let missing = || ByIdError::Missing { entity, component: info.name().clone() };
+        Ok((archetype, location.address, archetype.column_of(id).ok_or_else(missing)?))
     }
 
-    /// Returns the location of an entity to which a component is to be added, once the hooks and
-    /// observers that come before have been called.
-    fn locate_for_insert(&mut self, entity: Entity, id: ComponentId) -> Option<Location> {
-        if self.flags_of(entity).any(ArchetypeFlags::REPLACE) {
-            self.trigger_lifecycle(entity, Lifecycle::Inserting(&[id]));
-        }
-        self.locate(entity)
+    /// Marks a component of an entity as written and returns its row, or `None` if there is none.
+    fn open_row(&mut self, entity: Entity, id: ComponentId) -> Option<NonNull<u8>> {
+        self.next_version();
+        let Location { archetype, address, .. } = self.locate(entity)?;
+        let archetype = self.archetypes.get(archetype);
+        let column = archetype.column_of(id)?;
+        archetype.mark_changed(address, column, self.window());
+        Some(archetype.chunks.row(address, column))
     }
 }
 

@@ -167,18 +167,14 @@ impl World {
             is_acyclic: R::ACYCLIC,
             on_target_despawn: R::ON_TARGET_DESPAWN,
         };
-        let number = self.push_relation(RelationFns {
-            targets: SideFns::of::<Targets<R>>(targets),
-            sources: SideFns::of::<Sources<R>>(sources),
-            rules,
-            trigger: |world, are_related, (source, target)| {
-                if are_related {
-                    world.hooks().trigger(&Related::<R>::new(source, target), source);
-                } else {
-                    world.hooks().trigger(&Unrelated::<R>::new(source, target), source);
-                }
-            },
-        });
+        let trigger: TriggerFn = |world, are_related, (source, target)| {
+            if are_related {
+                world.hooks().trigger(&Related::<R>::new(source, target), source);
+            } else {
+                world.hooks().trigger(&Unrelated::<R>::new(source, target), source);
+            }
+        };
+        let number = self.push_relation::<R>([targets, sources], rules, trigger);
         RelationMut::new(self, number)
     }
 
@@ -188,16 +184,23 @@ impl World {
         Some(RelationId { world: self.id(), index })
     }
 
-    fn push_relation(&mut self, relation: RelationFns) -> RelationId {
+    /// Adds a relation whose two sides are these components.
+    fn push_relation<R: Relation>(
+        &mut self,
+        sides: [ComponentId; 2],
+        rules: RelationRules,
+        trigger: TriggerFn,
+    ) -> RelationId {
+        let (targets, sources) =
+            (SideFns::of::<Targets<R>>(sides[0]), SideFns::of::<Sources<R>>(sides[1]));
         let relations = self.extensions.get_mut::<Vec<RelationFns>>();
-        relations.push(relation);
-        let index = relations.len() - 1;
+        let index = relations.len();
+        relations.push(RelationFns { targets, sources, rules, trigger });
         self.callbacks.dependents = dependents;
         self.callbacks.unrelate = unrelate;
         self.callbacks.check = check_relations;
         // From now on, archetypes with its components need relation handling.
-        self.add_flags(relation.targets.id, ArchetypeFlags::RELATED);
-        self.add_flags(relation.sources.id, ArchetypeFlags::RELATED);
+        sides.into_iter().for_each(|side| self.add_flags(side, ArchetypeFlags::RELATED));
         RelationId { world: self.id(), index }
     }
 
@@ -682,13 +685,8 @@ impl<'w> ByIdMut<'w> {
             ComponentInfo::named::<Targets<Untyped>>(targets_name),
             ComponentInfo::named::<Sources<Untyped>>(sources_name),
         ];
-        let [targets, sources] = registry.push(sides).ok_or(RegisterError::TooMany)?;
-        let number = self.0.push_relation(RelationFns {
-            targets: SideFns::of::<Targets<Untyped>>(targets),
-            sources: SideFns::of::<Sources<Untyped>>(sources),
-            rules,
-            trigger: |_, _, _| {},
-        });
+        let sides = registry.push(sides).ok_or(RegisterError::TooMany)?;
+        let number = self.0.push_relation::<Untyped>(sides, rules, |_, _, _| {});
         Ok(RelationMut::new(self.0, number))
     }
 }
