@@ -38,7 +38,8 @@ debug_fields!([A: Activity] DeliveryState<A>:);
 pub struct ActivityReport {
     /// The number of agents and parallel activities that were awake.
     pub awake: usize,
-    /// The number of notices that activities received: events, deaths and timers.
+    /// The number of notices that activities received: events, deaths, timers, and events that may have
+    /// been [missed](super::Notice::Missed).
     pub told: usize,
     /// The number of events without a subscriber.
     pub dropped: usize,
@@ -172,7 +173,10 @@ impl<A: Activity> DeliveryState<A> {
             let unread = table.cursor.read(&events);
             let passed_over = if table.restored.is_some() { unread.len() } else { 0 };
             unread.take(passed_over).for_each(drop);
-            table.missed = table.cursor.missed();
+            // A loaded game knows how many its activities were told of.
+            if !std::mem::take(&mut table.is_loaded) {
+                table.missed = table.cursor.missed();
+            }
         }
         let mut tasks = cell.query(&mut self.tasks)?;
         for (task, slot) in tasks.query() {
@@ -231,7 +235,8 @@ impl<A: Activity> Notifier<'_, '_, A> {
         let events = cell.resource::<Events<Posted<EventOf<A>>>>()?;
         drop(self.table.cursor.read(&events));
         let missed = self.table.cursor.missed();
-        self.delivered.missed = missed - std::mem::replace(&mut self.table.missed, missed);
+        let told = std::mem::replace(&mut self.table.missed, missed);
+        self.delivered.missed = missed.saturating_sub(told);
         if !lost && self.delivered.missed == 0 {
             return Ok(());
         }

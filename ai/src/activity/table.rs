@@ -61,6 +61,8 @@ pub struct Subscriptions<A> {
     pub(super) now: u64,
     /// The restore of the world after which this was built.
     pub(super) restored: Option<u64>,
+    /// Whether it was read from a save, and not yet rebuilt.
+    pub(super) is_loaded: bool,
     _activity: PhantomData<fn(A)>,
 }
 
@@ -95,6 +97,7 @@ impl<A> Default for Subscriptions<A> {
             calls: Arc::default(),
             now: 0,
             restored: None,
+            is_loaded: false,
             _activity: PhantomData,
         }
     }
@@ -124,8 +127,9 @@ impl<A> Subscriptions<A> {
 
     /// The rest is rebuilt from the tasks in the next run.
     pub(super) fn load(&mut self, [next, missed, seen, now]: [u64; 4], _: &World) {
-        *self = Self { calls: Arc::clone(&self.calls), ..Self::default() };
-        self.cursor = EventCursor::from_numbers([next, missed]);
+        *self = Self { calls: Arc::clone(&self.calls), is_loaded: true, ..Self::default() };
+        // There is room to count on.
+        self.cursor = EventCursor::from_numbers([next, missed.min(u64::MAX / 2)]);
         (self.missed, self.now) = (seen, now);
     }
 

@@ -341,3 +341,29 @@ fn events_on_their_way_are_in_a_save_and_not_in_a_snapshot_and_deliver_leaves_no
         }
     }
 }
+
+#[test]
+fn a_save_keeps_that_events_were_missed_while_activities_were_off() {
+    let build = || {
+        let mut world = World::new();
+        world.insert_resource(Bell::default());
+        SaveRules::of(&mut world).rebuild::<Bell>();
+        let builder = Schedule::builder().add(sleep.every(5)).add(disturb);
+        let schedule = builder.build(&mut world).unwrap();
+        House { world, schedule, pool: Pool::new(Threads::None).unwrap() }
+    };
+    let (mut house, sleeper) = build().with_sleeper();
+    for tick in 0..8 {
+        let game = Save::of(&house.world, &house.schedule).unwrap();
+        let mut other = build();
+        game.load(&mut other.world, &mut other.schedule).unwrap();
+        for _ in 0..6 {
+            house.tick();
+            other.tick();
+        }
+        assert_eq!(other.state(sleeper), house.state(sleeper), "saved after {tick} times 7 ticks");
+        house.tick();
+    }
+    let (ticks, ..) = house.state(sleeper);
+    assert!(ticks > 5, "it wakes whenever it may have missed something");
+}
