@@ -81,6 +81,11 @@ impl Word {
     const fn ended(&self) -> u64 {
         self.succeeded | self.failed
     }
+
+    /// The actions of which anything is said.
+    const fn any(&self) -> u64 {
+        self.running | self.begin | self.halt | self.ended()
+    }
 }
 
 // A copy would share the actions of the original, so there is no `CLONE`.
@@ -106,7 +111,12 @@ impl Component for Body {
             }
             let more =
                 (count > 64).then(|| Codec::plain().read(bytes).map(Box::new)).transpose()?;
-            Ok(Self { first, more })
+            let body = Self { first, more };
+            let is_whole = (0..).zip(body.words()).all(|(number, word): (usize, _)| {
+                let count = u32::try_from(count.saturating_sub(64 * number)).unwrap_or(u32::MAX);
+                word.any() & u64::MAX.checked_shl(count).unwrap_or(0) == 0
+            });
+            is_whole.then_some(body).ok_or(CodecError)
         },
     );
 }
@@ -339,6 +349,10 @@ impl Body {
 
     /// Stores the result of an action. Returns whether the owner waits for it.
     pub(super) fn note(&mut self, action: usize, result: ActionResult) -> bool {
+        // An action of a save that was tampered with may have any index.
+        if action >= self.action_count() {
+            return false;
+        }
         let (word, bit) = self.place_mut(action);
         // The action was halted or begun again and that has not been passed on, or other code has enabled
         // it.

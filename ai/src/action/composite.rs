@@ -83,15 +83,18 @@ impl Composite {
 
     fn begin(&mut self, body: &mut Body) {
         self.at = 0;
-        match self.kind {
-            Kind::Sequence => body.begin(0),
-            Kind::Race | Kind::Join => (0..body.action_count()).for_each(|part| body.begin(part)),
-        }
+        let count = match self.kind {
+            Kind::Sequence => body.action_count().min(1),
+            Kind::Race | Kind::Join => body.action_count(),
+        };
+        (0..count).for_each(|part| body.begin(part));
     }
 
     /// The result, after some parts have ended.
     fn result(&mut self, body: &mut Body) -> ActionResult {
         match self.kind {
+            // Only in a save that was tampered with.
+            Kind::Sequence if self.at as usize >= body.action_count() => ActionResult::Failed,
             Kind::Sequence => match body.take_ended(self.at as usize) {
                 None | Some(ActionResult::Running) => ActionResult::Running,
                 Some(ActionResult::Failed) => ActionResult::Failed,

@@ -185,6 +185,13 @@ impl SequenceAgent {
         body.begin(0);
     }
 
+    /// Begins with the first action again if there is no current one, as in a save that was tampered with.
+    fn fit(&mut self, body: &mut Body) {
+        if self.current() >= body.action_count() {
+            self.restart(body);
+        }
+    }
+
     fn take(&mut self, result: ActionResult, body: &mut Body) {
         let moves_on = result == ActionResult::Success || self.policy == Policy::Advance;
         if moves_on {
@@ -223,6 +230,7 @@ type Advanced = (
 pub fn advance(mut agents: Query<Advanced, With<Reported>>, recorder: NamingRecorder) {
     agents.par_for_each(|(entity, agent, body, mut reported, mut switching, mut resting)| {
         reported.set(false);
+        agent.fit(body);
         let before = agent.current();
         let Some(result) = body.take_ended(before) else { return };
         agent.take(result, body);
@@ -263,6 +271,7 @@ pub fn rest(
         agent.rest_left = agent.rest_left.saturating_sub(1);
         if agent.rest_left == 0 {
             resting.set(false);
+            agent.fit(body);
             body.begin(agent.current());
             switching.set(true);
             if let Some(watch) = recorder.decisions.watch(entity) {

@@ -42,10 +42,11 @@ debug_fields!([Q: QueryData] Machines<'_, Q>:);
 
 impl<Q: QueryData + 'static> Machines<'_, Q> {
     /// Updates the machine once for each of these agents, on all threads of the pool. An update takes the
-    /// most important transition that can be taken, if there is one.
+    /// most important transition that can be taken, if there is one. An agent in a state that the machine
+    /// does not have, because another machine was saved, enters the initial state.
     ///
     /// # Panics
-    /// Panics if an agent follows another machine, with fewer states.
+    /// Panics if an agent's body has fewer actions than the machine uses.
     pub fn update(&mut self, machine: &Machine<Q>) {
         let (query, ended, changed, recorder) = &mut self.parts;
         forget(ended, changed);
@@ -72,7 +73,8 @@ fn step<Q: QueryData>(
     asks_all: bool,
 ) {
     let mut chosen = None;
-    if agent.first.state != NONE {
+    // A state that the machine does not have is one of a save that another machine has made.
+    if usize::from(agent.first.state) < machine.states.len() {
         agent.first.updates = agent.first.updates.saturating_add(1);
         let is_refused;
         (chosen, is_refused) = choose(machine, agent, body, memory, &item);
@@ -102,6 +104,11 @@ fn change<Q: QueryData>(
     chosen: Option<usize>,
     recorder: &DecisionRecorder<'_>,
 ) {
+    if chosen.is_none() && agent.first.state != NONE {
+        // What it does in a state of another machine is over.
+        body.halt_all();
+        agent.first.state = NONE;
+    }
     let before = agent.first.state;
     let mut update = Update { machine, agent, body, memory, item: &mut item };
     update.change(chosen, recorder.watch(entity));

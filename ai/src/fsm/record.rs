@@ -119,7 +119,8 @@ impl<Q: QueryData> Situation<'_, Q> {
             }
             TransitionTarget::Back => self.memory[self.memory.len() - 1].0,
         };
-        self.machine.states[usize::from(state)].name.clone()
+        let state = self.machine.states.get(usize::from(state));
+        state.map_or("what was interrupted".into(), |state| state.name.clone())
     }
 }
 

@@ -54,6 +54,9 @@ pub(super) fn choose<Q: QueryData>(
 impl<Q: QueryData> Update<'_, '_, Q> {
     /// Takes the transition at this index; `None` enters the initial state.
     pub(super) fn change(&mut self, chosen: Option<usize>, watch: Option<Watch<'_>>) {
+        // A save made with another machine has fewer.
+        let missing = self.machine.histories().saturating_sub(self.memory.len());
+        self.memory.extend(std::iter::repeat_n(StateMemory(NONE), missing));
         let Some(chosen) = chosen else {
             self.enter(NONE, self.machine.initial);
             if let Some(watch) = watch {
@@ -84,7 +87,7 @@ impl<Q: QueryData> Update<'_, '_, Q> {
                 to
             }
             TransitionTarget::Back => match self.memory.pop() {
-                Some(interrupted) => interrupted.0,
+                Some(interrupted) => self.known(interrupted.0).unwrap_or(self.machine.initial),
                 None => return,
             },
         };
@@ -129,11 +132,18 @@ impl<Q: QueryData> Update<'_, '_, Q> {
             }
             is_deep |= state.history == History::Deep;
             let is_kept = is_deep || state.history == History::Shallow;
-            let last = if is_kept { self.memory[usize::from(at)].0 } else { NONE };
-            at = if last == NONE { state.initial } else { last };
+            let last = if is_kept { self.known(self.memory[usize::from(at)].0) } else { None };
+            // A save may come from another machine, in which that state lay elsewhere.
+            let is_inside = |&last: &u16| self.machine.states[usize::from(last)].parent == at;
+            at = last.filter(is_inside).unwrap_or(state.initial);
             self.enter_one(at);
         }
         (self.agent.first.state, self.agent.first.updates) = (at, 0);
+    }
+
+    /// A remembered state, if the machine has it.
+    fn known(&self, state: u16) -> Option<u16> {
+        Some(state).filter(|&state| usize::from(state) < self.machine.states.len())
     }
 
     fn depth(&self, state: u16) -> u16 {

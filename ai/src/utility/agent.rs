@@ -203,7 +203,7 @@ impl UtilityAgent {
         cooldowns: &mut [Cooldown],
     ) -> Option<(usize, ActionResult)> {
         let running = self.current()?;
-        let ended = body.take_ended(reasoner.options[running].action)?;
+        let ended = body.take_ended(reasoner.options.get(running)?.action)?;
         cool(reasoner, cooldowns, running);
         self.current = NONE;
         Some((running, ended))
@@ -218,7 +218,11 @@ impl UtilityAgent {
     ) {
         if let Some(left) = self.current() {
             cool(reasoner, cooldowns, left);
-            body.halt(reasoner.options[left].action);
+            match reasoner.options.get(left) {
+                Some(option) => body.halt(option.action),
+                // A save made with a reasoner of more options.
+                None => body.halt_all(),
+            }
         }
         if let Some(chosen) = choice {
             body.begin(reasoner.options[chosen].action);
@@ -229,7 +233,9 @@ impl UtilityAgent {
 }
 
 fn cool(reasoner: &Reasoner, cooldowns: &mut [Cooldown], option: usize) {
-    if let Some(cooldown) = cooldowns.get_mut(option) {
-        cooldown.0 = reasoner.options[option].utility.cooldown;
+    if let (Some(cooldown), Some(option)) =
+        (cooldowns.get_mut(option), reasoner.options.get(option))
+    {
+        cooldown.0 = option.utility.cooldown;
     }
 }

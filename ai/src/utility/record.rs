@@ -73,9 +73,10 @@ impl Options {
             decision.candidate(candidate.rank(utility.rank));
             utility.record_factors(option, choice.inputs, decision);
         }
-        if let Some(left) = choice.before.filter(|_| choice.before != choice.chosen) {
+        let left = choice.before.filter(|_| choice.before != choice.chosen);
+        if let Some(left) = left.and_then(|left| self.get(left)) {
             let by = choice.chosen.map(|chosen| &*self[chosen].name);
-            decision.stopped.push(Stopped::interrupted(self[left].name.clone(), by));
+            decision.stopped.push(Stopped::interrupted(left.name.clone(), by));
         }
     }
 }

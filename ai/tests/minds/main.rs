@@ -3,6 +3,7 @@
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
 mod access;
+mod altered;
 mod bt;
 mod btcpp;
 mod choosing;
