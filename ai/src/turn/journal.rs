@@ -152,8 +152,8 @@ impl Journal {
             }
         }
         let lengths = journal.columns.iter().map(|column| column.entries.len());
-        let end = journal.forgotten.checked_add(journal.steps.len() as u64);
-        let is_whole = lengths.eq(counts) && end.is_some();
+        // There is room to count on.
+        let is_whole = lengths.eq(counts) && journal.forgotten <= u64::MAX / 2;
         is_whole.then_some(journal).ok_or(TurnsSaveError::Malformed)
     }
 

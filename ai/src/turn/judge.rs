@@ -12,7 +12,7 @@ use super::situation::Situation;
 use super::trace::{Cause, Fate, TracedRuling};
 use super::turns::Turns;
 
-/// The approximate maximum number of entities that an action can bring.
+/// The maximum number of entities that an action can bring, unless more were made before.
 const BROUGHT_MAX: usize = 1 << 16;
 
 /// The outcome of an action before the rules.
@@ -22,7 +22,7 @@ pub enum Decision {
     Accepted,
     /// The rule with this number rejected it; the [trace](Turns::trace) has its name.
     Rejected(usize),
-    /// It was never put before the rules.
+    /// It could not be bound, or was rewritten without end.
     Refused(Refusal),
 }
 
@@ -34,8 +34,8 @@ enum Tracing {
 }
 
 impl<K: TurnActionKind> Turns<K> {
-    /// The outcome of an action if it were decided now. Nothing happens, and the trace stays that of the
-    /// last turn.
+    /// The outcome of an action if it were decided now. Nothing happens, except that
+    /// [more](Refusal::NoVacancy) vacant entities may be made, and the trace stays that of the last turn.
     ///
     /// Minds use it: an enemy checks before it walks.
     pub fn judge(&mut self, world: &mut World, kind: K) -> Decision {
@@ -128,7 +128,8 @@ impl<K: TurnActionKind> Turns<K> {
             let now = Situation::now(world, &self.cells);
             match bind(kind, now, &self.known, &self.vacant, &mut self.action) {
                 Err(Refusal::NoVacancy) if self.vacant.len() < BROUGHT_MAX => {
-                    self.reserve(world, self.vacant.len().max(16));
+                    let room = BROUGHT_MAX - self.vacant.len();
+                    self.reserve(world, self.vacant.len().max(16).min(room));
                 }
                 bound => return bound,
             }
@@ -158,8 +159,10 @@ impl<K: TurnActionKind> Turns<K> {
                 Answer::Reject => Answer::Reject,
                 Answer::Rewrite(_) => Answer::Rewrite(()),
             };
-            let (checking, reactions) =
-                (ruling.checking, self.reactions.len().saturating_sub(reactions));
+            // A rewrite has dropped those of earlier rules.
+            let is_rewritten = said == Answer::Rewrite(()) && rejected.is_none();
+            let before = if is_rewritten { 0 } else { reactions };
+            let (checking, reactions) = (ruling.checking, self.reactions.len() - before);
             self.trace.ruling(node, TracedRuling { rule, said, checking, reactions });
             match ruling.verdict {
                 Answer::Accept => {}

@@ -72,8 +72,9 @@ impl TurnSchedule {
     /// Schedules a turn. The ticket is for [`cancel`](Self::cancel).
     pub fn insert(&mut self, entity: Entity, time: u64) -> Ticket {
         let ticket = Ticket { time, sequence: self.sequence, stamp: self.stamp };
-        self.sequence += 1;
-        self.stamp += 1;
+        // They only wrap if a save was tampered with.
+        self.sequence = self.sequence.wrapping_add(1);
+        self.stamp = self.stamp.wrapping_add(1);
         self.restore(ticket, entity);
         ticket
     }

@@ -34,12 +34,12 @@ pub struct TurnLimits {
     pub actions: usize,
     /// The maximum number of rewrites of an action; 16 by default.
     pub rewrites: u32,
-    /// The maximum number of points in the real time of a turn; 10,000 by default.
+    /// The maximum number of points in the real time of a turn: at least one, 10,000 by default.
     pub points: usize,
     /// The number of turns that can be undone; 1,000 by default. Entities that are [`Gone`] are kept as
     /// long.
     pub undo: usize,
-    /// The maximum number of actions in a trace; 1,000 by default, 0 for none.
+    /// The maximum number of actions in a trace, and that of points; 1,000 by default, 0 for none.
     pub trace: usize,
 }
 
@@ -192,8 +192,8 @@ impl<K: TurnActionKind> Turns<K> {
     /// [after](Situation::after) it.
     ///
     /// # Errors
-    /// Returns an error if the kind makes no sense here, or concerns an entity that is gone. No rule is
-    /// asked.
+    /// Returns an error if the kind makes no sense here, concerns an entity that is gone, or brings more
+    /// entities than are vacant. No rule is asked.
     pub fn bind(&self, world: &World, kind: &K, action: &mut TurnAction) -> Result<(), Refusal> {
         let now = Situation::now(world, &self.cells);
         bind(kind, now, &self.known, &self.vacant, action)
@@ -255,8 +255,10 @@ impl<K: TurnActionKind> Turns<K> {
     /// ```
     pub fn reserve(&mut self, world: &mut World, count: usize) {
         let first = self.vacant_next;
-        self.vacant_next += count as u64;
-        self.vacant.extend(world.spawn_batch((first..self.vacant_next).map(Vacant)));
+        // It only wraps if a save was tampered with.
+        let numbers = (0..count as u64).map(|more| Vacant(first.wrapping_add(more)));
+        self.vacant_next = first.wrapping_add(count as u64);
+        self.vacant.extend(world.spawn_batch(numbers));
     }
 
     /// The number of entities that can be brought before more have to be made.
@@ -317,7 +319,7 @@ impl<K: TurnActionKind> Turns<K> {
         self.records.clear();
         self.journal.forget_before(self.journal.end());
         let vacant = vacant_in(world);
-        self.vacant_next = vacant.last().map_or(0, |&(Vacant(last), _)| last + 1);
+        self.vacant_next = vacant.last().map_or(0, |&(Vacant(last), _)| last.wrapping_add(1));
         self.vacant = vacant.into_iter().map(|(_, entity)| entity).collect();
         let mut gone: Vec<Entity> =
             world.query_ref_filtered::<Entity, With<Gone>>().into_iter().collect();

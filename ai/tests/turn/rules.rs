@@ -5,8 +5,8 @@ use std::sync::atomic::{AtomicU32, Ordering};
 
 use formic_ai::explain::{DecisionLog, Label, RuleVerdict};
 use formic_ai::turn::{
-    Answer, Cause, Change, Checking, Decision, Fate, Refusal, Rule, RuleError, Ruling, Stopped,
-    TurnLimits, Turns, unseen,
+    Answer, Cause, Change, Checking, Decision, Draft, Fate, Refusal, Rule, RuleError, Ruling,
+    Stopped, TurnActionKind, TurnLimits, Turns, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -520,4 +520,58 @@ fn a_refusal_is_told_with_what_entities_are_called() {
             "Tick 2: Hero#0 wanted to hurt; hurt has failed: Stone#2 has no Health.",
         ]
     );
+}
+
+#[test]
+fn the_trace_counts_the_reactions_of_a_rule_that_rewrites() {
+    let mut world = World::new();
+    let talk = Rule::always("talk", |case, reactions| {
+        if *case.kind == Deed::Echo(1) {
+            reactions.push(Deed::Wait);
+            reactions.push(Deed::Wait);
+        }
+        Ruling::pass()
+    });
+    let calm = Rule::always("calm", |case, reactions| match case.kind {
+        Deed::Echo(1) => {
+            reactions.push(Deed::Wait);
+            Ruling::rewrite(Deed::Echo(2))
+        }
+        _ => Ruling::pass(),
+    });
+    let mut turns = bare().rule(talk).rule(calm).build(&mut world).unwrap();
+    turns.act(&mut world, Deed::Echo(1), unseen);
+    let count = |it: &formic_ai::turn::TracedRuling| it.reactions;
+    assert!(turns.trace().rulings(0).iter().map(count).eq([2, 1]), "{}", turns.trace());
+}
+
+#[derive(Clone, Debug)]
+struct Brood(usize);
+
+impl TurnActionKind for Brood {
+    type Cell = ();
+
+    fn bind(&self, draft: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+        (0..self.0).try_for_each(|_| draft.spawn().map(drop))
+    }
+}
+
+#[test]
+fn an_action_brings_65_536_entities_at_most_unless_more_were_made_before() {
+    let mut world = World::new();
+    let mut turns = Turns::builder().vacancies(3).build(&mut world).unwrap();
+    let refused = Decision::Refused(Refusal::NoVacancy);
+    assert_eq!(turns.judge(&mut world, Brood(65_537)), refused);
+    assert_eq!(turns.judge(&mut world, Brood(65_536)), Decision::Accepted);
+    turns.reserve(&mut world, 1);
+    assert_eq!(turns.judge(&mut world, Brood(65_537)), Decision::Accepted);
+}
+
+#[test]
+fn a_check_of_the_cells_names_the_wrong_cell_or_entity() {
+    let mut world = World::new();
+    let turns = bare().build(&mut world).unwrap();
+    let stray = put(&mut world, &[&Position { x: 7, y: 8 }]);
+    let said = turns.cells().check(&world).unwrap_err();
+    assert!(said.contains(&stray.to_string()), "{said}");
 }

@@ -1,6 +1,6 @@
 //! Turns that were saved and loaded go on as if nothing had been.
 
-use formic_ai::turn::{TurnLimits, Turns, TurnsSaveError, unseen};
+use formic_ai::turn::{Decision, TurnLimits, Turns, TurnsSaveError, Vacant, unseen};
 use formic_ecs::prelude::*;
 use formic_ecs::{Codec, CodecError, Snapshot};
 
@@ -141,6 +141,76 @@ fn bytes_that_are_not_those_of_turns_change_nothing() {
         altered[place] ^= 0xFF;
         let mut other = few_undone().build(&mut World::new()).unwrap();
         drop(other.load(&world, DEEDS, &altered));
+    }
+}
+
+/// The bytes with the number after each use of a key as large as can be.
+fn with_highest<'b>(bytes: &'b [u8], key: &str) -> impl Iterator<Item = Vec<u8>> + use<'b> {
+    let key = key.as_bytes().to_vec();
+    let places = (0..bytes.len()).filter(move |&at| bytes[at..].starts_with(&key));
+    let places: Vec<usize> = places.map(|at| at + key_len(bytes, at)).collect();
+    places.into_iter().map(|at| {
+        let len = match bytes[at] & 0x1F {
+            24 => 2,
+            25 => 3,
+            26 => 5,
+            27 => 9,
+            _ => 1,
+        };
+        let highest = [0x1B].into_iter().chain([u8::MAX; 8]);
+        bytes[..at].iter().copied().chain(highest).chain(bytes[at + len..].to_vec()).collect()
+    })
+}
+
+/// The length of the key at this place, which is before its first byte.
+fn key_len(bytes: &[u8], at: usize) -> usize {
+    usize::from(bytes[at - 1] & 0x1F)
+}
+
+#[test]
+fn no_bytes_make_turns_that_panic_later() {
+    let mut world = World::new();
+    populate(&mut world, 5, 6);
+    let mut turns = few_undone().build(&mut world).unwrap();
+    (0..20).for_each(|number| live(&mut world, &mut turns, number));
+    let snapshot = world.snapshot().unwrap();
+    let bytes = turns.save(DEEDS).unwrap();
+    let keys = ["clock", "vacant_next", "sequence", "stamp", "forgotten", "journal_start", "time"];
+    let highest: Vec<_> = keys.into_iter().flat_map(|key| with_highest(&bytes, key)).collect();
+    let flips = (0..bytes.len() * 8).step_by(if cfg!(miri) { 997 } else { 7 }).map(|bit| {
+        let mut altered = bytes.clone();
+        altered[bit / 8] ^= 1 << (bit % 8);
+        altered
+    });
+    let mut loaded = 0;
+    for altered in highest.into_iter().chain(flips) {
+        world.restore(&snapshot).unwrap();
+        let mut its_turns = few_undone().build(&mut world).unwrap();
+        world.restore(&snapshot).unwrap();
+        if its_turns.load(&world, DEEDS, &altered).is_err() {
+            continue;
+        }
+        loaded += 1;
+        for number in 0..6 {
+            live(&mut world, &mut its_turns, number);
+        }
+        its_turns.reserve(&mut world, 2);
+        while its_turns.undo(&mut world).is_some() {}
+        live(&mut world, &mut its_turns, 3);
+        live(&mut world, &mut its_turns, 14);
+    }
+    assert!(loaded > 100, "{loaded} loaded");
+}
+
+#[test]
+fn a_vacant_entity_may_have_any_number() {
+    let mut world = World::new();
+    let mut turns = bare().vacancies(1).build(&mut world).unwrap();
+    let highest = Vacant::CODEC.read(&mut &[u8::MAX; 8][..]).unwrap();
+    world.query::<&mut Vacant>().for_each(|vacant| *vacant = highest);
+    turns.rebuild(&world);
+    for _ in 0..2 {
+        assert_eq!(turns.act(&mut world, Deed::Bring(0, 0), unseen).decision, Decision::Accepted);
     }
 }
 
