@@ -225,7 +225,8 @@ impl<const N: usize, Q: QueryData, T: Trace> Run<'_, '_, N, Q, T> {
         while child < end {
             let score = self.tree.scores[first + count] as usize;
             let score = (self.tree.library.entries.scores[score].1)(self.item);
-            ranked[count] = (child, if score.is_nan() { f32::NEG_INFINITY } else { score });
+            // Zeros count as equal, whatever their sign.
+            ranked[count] = (child, if score.is_nan() { f32::NEG_INFINITY } else { score + 0.0 });
             count += 1;
             child = usize::from(self.tree.nodes[child].end);
         }

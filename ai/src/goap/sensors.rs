@@ -47,7 +47,7 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         Ok(Self { planner, actions, facts, costs, rest: 10 })
     }
 
-    /// Adds the sensor of a fact. Values above its maximum are clamped.
+    /// Adds the sensor of a fact. Values above its maximum in the planner are clamped.
     ///
     /// # Panics
     /// Panics if the index of the fact is not one of the planner's.
@@ -57,7 +57,7 @@ impl<Q: QueryData, P: OperatorSet> Sensors<Q, P> {
         fact: Fact,
         sense: impl for<'a> Fn(&Q::Item<'a>) -> u32 + Send + Sync + 'static,
     ) -> Self {
-        let value_max = fact.value_max;
+        let value_max = self.planner.facts().value_max(fact.index());
         self.facts[fact.index()] = Some(Box::new(move |item| sense(item).min(value_max)));
         self
     }

@@ -231,7 +231,8 @@ impl DomainBuilder {
     /// * a name is given twice,
     /// * an operator or a method requires a value that the fact cannot have,
     /// * an operator changes a fact twice or to a value that it cannot have, or
-    /// * a task can begin with itself before any operator, so that its decomposition would never end.
+    /// * a task can begin with itself before any operator, with or without a pause, so that its
+    ///   decomposition would never end.
     pub fn build(self, root: &str) -> Result<Domain, MindError> {
         let Self { facts, mut operators, methods, preference, states_max } = self;
         facts.check_operators(&mut operators)?;
@@ -387,7 +388,10 @@ impl Domain {
         let place = |task: u32| self.compound(task);
         // The compound tasks that can be done without any operator.
         let mut is_empty = vec![false; self.compounds.len()];
-        let passes = |is_empty: &[bool], task: u32| place(task).is_some_and(|it| is_empty[it]);
+        // A pause before any step does not end the plan.
+        let passes = |is_empty: &[bool], task: u32| {
+            task == PAUSE || place(task).is_some_and(|it| is_empty[it])
+        };
         self.settle(|method| {
             let can = method.tasks.iter().all(|&task| passes(&is_empty, task));
             let compound = place(method.compound).expect("a method is of a compound task");

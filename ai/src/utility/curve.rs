@@ -188,7 +188,7 @@ impl Curve {
         self
     }
 
-    /// Whether all parameters of the curve are finite.
+    /// Whether all parameters of the curve are finite, and small enough to compute it.
     #[must_use]
     pub fn is_sound(&self) -> bool {
         let is_number = |numbers: &[f32]| numbers.iter().all(|number| number.is_finite());
@@ -204,7 +204,9 @@ impl Curve {
             Shape::Polynomial(a, _, b, c) => is_number(&[*a, *b, *c]),
             Shape::Piecewise(points) => points.iter().all(|&(x, y)| is_number(&[x, y])),
         };
-        are_numbers && self.factor.is_finite()
+        // A `growth` whose highest value is infinite.
+        let is_too_steep = matches!(self.shape, Shape::Growth(_)) && self.factor == 0.0;
+        are_numbers && self.factor.is_finite() && !is_too_steep
     }
 
     /// The score of an input.

@@ -4,7 +4,7 @@
 mod reference;
 mod stage;
 
-use formic_ai::bt::{Library, Node, Tree, TreeAgent};
+use formic_ai::bt::{Library, Node, Tree, TreeAgent, Trees};
 use formic_ai::prelude::*;
 use formic_ai::utility::Curve;
 use reference::Reference;
@@ -503,4 +503,21 @@ fn an_iterator_may_lie_about_how_many_children_or_points_it_gives() {
     }
     let curve = Curve::piecewise(Lying(vec![(1.0, 1.0), (0.0, 0.0)]));
     assert_eq!(curve, Curve::piecewise([(0.0, 0.0), (1.0, 1.0)]));
+}
+
+#[test]
+fn scores_of_zero_are_equal_whatever_their_sign() {
+    #[derive(Component, Clone)]
+    struct Rest;
+    let actions = ActionSet::new().action("first", Rest).action("second", Rest);
+    let library = Library::<()>::new(&actions).score("minus", |()| -0.0).score("plus", |()| 0.0);
+    let tree = Tree::parse("priority { minus: first plus: second }", &library).unwrap();
+    let mut world = World::new();
+    let agent = actions.spawn(&mut world, ()).unwrap();
+    TreeAgent::drive(&mut world, agent, &tree, 1).unwrap();
+    let think = move |mut trees: Trees<()>| trees.tick(&tree);
+    let schedule = formic_ai::action::add(Schedule::builder()).add(think.as_mind());
+    let mut schedule = schedule.build(&mut world).unwrap();
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+    assert!(world.get::<Body>(agent).unwrap().is_running(0));
 }

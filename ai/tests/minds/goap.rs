@@ -594,3 +594,16 @@ fn an_agent_that_goes_while_it_plans_leaves_nothing_behind() {
         assert!(stage.world.is_empty(), "after {ticks} ticks");
     }
 }
+
+#[test]
+fn values_are_clamped_to_what_the_planner_knows_of_the_fact() {
+    let facts = |value_max| {
+        let mut facts = Facts::new();
+        let wood = facts.number("wood", value_max);
+        (facts, wood)
+    };
+    let ((few, _), (_, of_another)) = (facts(3), facts(9));
+    let planner = PlannerBuilder::new(few).goal(Goal::new("any")).build().unwrap();
+    let sensors = Sensors::<()>::new(planner, &ActionSet::new()).unwrap();
+    assert_eq!(sensors.fact(of_another, |()| 7).value(0, &()), 3);
+}

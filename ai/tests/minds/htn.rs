@@ -348,6 +348,12 @@ fn what_makes_no_sense_is_refused_with_its_name() {
         .method(Method::new("look around", "not at all"))
         .method(go().task("look around").task("go").task("walk"));
     assert_eq!(error(cycle), "\"go\" decomposes into itself before any operator");
+    // A pause that nothing comes before does not end the plan.
+    let cycle = builder().method(go().pause().task("go").task("walk"));
+    assert_eq!(error(cycle), "\"go\" decomposes into itself before any operator");
+    let pause = Method::new("rest", "a while").pause();
+    let cycle = builder().method(pause).method(go().task("rest").task("go").task("walk"));
+    assert_eq!(error(cycle), "\"go\" decomposes into itself before any operator");
     assert!(
         builder()
             .method(go())

@@ -623,3 +623,11 @@ fn curves_have_the_same_bits_on_every_machine() {
     }
     assert_eq!(hasher.finish(), 10_788_417_075_751_249_334);
 }
+
+#[test]
+fn a_growth_that_exceeds_all_numbers_is_unsound() {
+    assert!(Curve::growth(88.0).is_sound());
+    assert!(Curve::growth(88.0).at(1.0) > 0.999);
+    assert!(!Curve::growth(89.0).is_sound());
+    assert_eq!(Curve::growth(-1e30).at(1.0), 1.0);
+}
