@@ -75,7 +75,8 @@ impl<Q: QueryData> Library<Q> {
     /// Adds a condition.
     ///
     /// # Panics
-    /// Panics if there is a condition of this name, or if a tree was already made from this library.
+    /// Panics if there is a condition of this name, or if a tree, a machine or a clone of this library
+    /// exists.
     #[must_use]
     pub fn condition(
         mut self,
@@ -89,7 +90,8 @@ impl<Q: QueryData> Library<Q> {
     /// Adds an effect, which changes the components at once.
     ///
     /// # Panics
-    /// Panics if there is an effect of this name, or if a tree was already made from this library.
+    /// Panics if there is an effect of this name, or if a tree, a machine or a clone of this library
+    /// exists.
     #[must_use]
     pub fn effect(
         mut self,
@@ -103,7 +105,7 @@ impl<Q: QueryData> Library<Q> {
     /// Adds a score, for [`Node::priority`](crate::bt::Node::priority). NaN counts as the lowest score.
     ///
     /// # Panics
-    /// Panics if there is a score of this name, or if a tree was already made from this library.
+    /// Panics if there is a score of this name, or if a tree, a machine or a clone of this library exists.
     #[must_use]
     pub fn score(
         mut self,

@@ -265,7 +265,8 @@ impl<A: Activity> ActivitySlot<A> {
     }
 
     /// Whether a proposal of this priority is accepted. It must be higher than that of the activity that
-    /// is to begin next or, if none is, of the current one.
+    /// is to begin next or, if none is, of the current one. Any is accepted if there is neither, or if the
+    /// agent is to stop.
     #[must_use]
     pub fn takes(&self, priority: u32) -> bool {
         match &self.next {

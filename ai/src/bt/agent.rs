@@ -16,7 +16,8 @@ use crate::bits::{Bits, WORDS_MAX};
 use crate::explain::DecisionRecorder;
 
 /// The component of an agent that follows a behaviour tree (16 bytes). The agent also has a
-/// `Buffer<NodeMemory>` with 8 bytes for each node that remembers something.
+/// `Buffer<NodeMemory>` with 8 bytes for each [memory](Tree::slot_count) of the tree, and 8 for each 64 of
+/// them beyond the first 64.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree, TreeAgent, Trees};
@@ -136,7 +137,7 @@ impl TreeAgent {
         result
     }
 
-    /// The result of the last tick.
+    /// The result of the last tick; [`ActionResult::Running`] before the first.
     #[must_use]
     pub const fn result(&self) -> ActionResult {
         match self.result {

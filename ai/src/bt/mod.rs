@@ -13,7 +13,8 @@
 //!   once; the memories of other nodes are reset.
 //! * A **blackboard** is a component of your own, with typed fields, see [`Library`].
 //!
-//! An agent needs 16 bytes ([`TreeAgent`]), and 8 for each node that remembers something.
+//! An agent needs 16 bytes ([`TreeAgent`]), and 8 for each node that remembers something, or 16 if the
+//! node draws at random.
 //!
 //! # A tree in twenty lines
 //!

@@ -5,8 +5,8 @@ use std::fmt;
 /// A node of a behaviour tree with everything below it, in which leaves are named.
 ///
 /// Build it by hand or [from text](Node::parse). [`Tree::new`](super::Tree::new) makes it a tree that
-/// agents can share. It is displayed as the text that it can be parsed from, if its names are valid in a
-/// text: letters, digits, `_` and `.`, and no keywords.
+/// agents can share. It is displayed as the text that it can be parsed from, if a tree can be made of it
+/// and its names are valid in a text: a letter or `_`, then letters, digits, `_` and `.`, and no keywords.
 ///
 /// ```
 /// use formic_ai::bt::Node;
@@ -448,7 +448,7 @@ impl Node {
         Self::over(Op::RepeatWhile, self).named(condition)
     }
 
-    /// Repeats the node after each failure, for at most `tries` tries.
+    /// Repeats the node after each failure, for at most `tries` tries, and at least one.
     #[must_use]
     pub fn retry(self, tries: u32) -> Self {
         Self::over(Op::Retry, self).counted(tries)

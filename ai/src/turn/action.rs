@@ -170,7 +170,8 @@ impl TurnAction {
         all.filter_map(|(&(entity, _), value)| Some((entity, value.as_ref()?)))
     }
 
-    /// The entities that lose a component of this type, in ascending order.
+    /// The entities from which a component of this type is removed, in ascending order, whether they have
+    /// it or not.
     pub fn removed<T: Component + Clone>(&self) -> impl Iterator<Item = Entity> {
         let changes = self.column(TypeId::of::<T>()).map_or(&[][..], Column::changes);
         changes.iter().filter(|(_, inserts)| !inserts).map(|&(entity, _)| entity)

@@ -86,7 +86,8 @@ pub trait TurnActionKind: Clone + fmt::Debug + Send + Sync + 'static {
         in_words(&format!("{self:?}"))
     }
 
-    /// The time until the next turn of its actor, in units that the game chooses.
+    /// The time until the next turn of its actor, in units that the game chooses. If nothing was done, it
+    /// is at least 1.
     fn duration(&self) -> u64 {
         1
     }
@@ -188,7 +189,7 @@ impl<'a, C: CellName> Draft<'a, C> {
     /// # Errors
     /// Returns [`Refusal::NoVacancy`] if no entity is vacant. Return it from
     /// [`bind`](TurnActionKind::bind): more entities are made then, and the kind is bound again, up to
-    /// 65,536 entities in one action.
+    /// 65,536 entities in one action, or as many as were [reserved](super::Turns::reserve).
     pub fn spawn(&mut self) -> Result<Entity, Refusal> {
         let entity = *self.vacant.get(self.action.spawned).ok_or(Refusal::NoVacancy)?;
         self.action.spawned += 1;

@@ -6,10 +6,12 @@ use crate::explain::short;
 
 debug_as_text!(RuleError, ReplayError, TurnsSaveError);
 
-/// The reason why a turn action was never put before the rules.
+/// The reason why a turn action was neither accepted nor rejected: it could not be bound, or the rules
+/// rewrote it without end.
 ///
-/// Nothing was done: the world, the queues and the state hash are as before. The only exception is the
-/// turn of an actor that is not a player, which is [spent](super::TurnEnd::spent) nevertheless.
+/// Nothing was done: the world, but for [more](Self::NoVacancy) vacant entities, the queues and the state
+/// hash are as before. The only exception is the turn of an actor that is not a player, which is
+/// [spent](super::TurnEnd::spent) nevertheless.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[non_exhaustive]
 pub enum Refusal {
@@ -28,7 +30,9 @@ pub enum Refusal {
         component: &'static str,
     },
     /// The action would bring more entities than can be vacant. They are made as needed, up to 65,536,
-    /// and those that were made stay, see [`reserve`](super::Turns::reserve).
+    /// and those that were made stay, see [`reserve`](super::Turns::reserve). [`Turns::bind`] makes none.
+    ///
+    /// [`Turns::bind`]: super::Turns::bind
     #[error("there is no vacant entity left")]
     NoVacancy,
     /// Rules rewrote the action again and again.

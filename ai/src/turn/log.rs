@@ -17,7 +17,8 @@ pub struct LoggedTurn<K> {
     pub broken_off: Option<usize>,
 }
 
-/// All turns of a game that cost something, in order: enough to replay it.
+/// All turns of a game that cost something, in order: enough to replay it, unless something was done
+/// between turns, such as [scheduling](super::Turns::schedule) one.
 ///
 /// It is saved with serde, for instance as text:
 ///

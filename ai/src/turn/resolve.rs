@@ -37,7 +37,7 @@ impl Next {
     }
 }
 
-/// A frame to draw: the world right after a commit that can be seen.
+/// A frame to draw: the world right after an action, or a point in real time, that can be seen.
 #[derive(Debug)]
 pub struct Frame<'a, C> {
     /// The world.
@@ -138,8 +138,9 @@ impl<K: TurnActionKind> Turns<K> {
         self.schedule.iter().find(|&(_, entity)| self.now(world).is_alive(entity))
     }
 
-    /// Takes the next turn with the decision of `actor`. `draw` sees the world after each commit that can
-    /// be seen; a `Break` drops what would still have followed in this turn.
+    /// Takes the next turn with the decision of `actor`. `draw` sees the world after each action that can
+    /// be seen, and after each point at which a hook writes something that can; a `Break` drops what would
+    /// still have followed in this turn.
     ///
     /// Afterwards the actor has its next turn, [`duration`](TurnActionKind::duration) later, and the turn
     /// is in the log, unless it was not [spent](TurnEnd::spent).
@@ -149,8 +150,9 @@ impl<K: TurnActionKind> Turns<K> {
     /// instance. Nothing happens.
     ///
     /// # Panics
-    /// Panics if a rule, a hook, an observer or `draw` panics. The whole turn is undone by then; the
-    /// trace shows how far it came.
+    /// Panics if a kind, a rule, a hook, an observer or `draw` panics. The whole turn is undone by then;
+    /// the trace shows how far it came. Only if an observer panics because an entity that was
+    /// [`Gone`](super::Gone) is despawned, the turn is over and logged.
     pub fn take_turn(
         &mut self,
         world: &mut World,

@@ -149,7 +149,8 @@ pub(super) struct Reaction<K> {
 /// The reactions of rules: turn actions that will be put before the same rules.
 ///
 /// Reactions that a rule adds with the answer `Accept` happen if the action happens in the end; those
-/// added with `Reject` happen if it does not.
+/// added with `Reject` happen if it does not. A `Rewrite` drops those of the rules before it, and its own
+/// happen if the new action does.
 ///
 /// ```
 /// use formic_ai::turn::{Change, Draft, Refusal, Rule, Ruling, TurnActionKind, Turns, unseen};
@@ -344,7 +345,8 @@ impl<K: TurnActionKind> Rule<K> {
         })
     }
 
-    /// A rule that is asked about each entity that loses a component of this type.
+    /// A rule that is asked about each entity from which the action removes a component of this type,
+    /// whether the entity has it or not.
     pub fn on_removal<T: Component + Clone>(
         name: impl Into<String>,
         rule: impl Fn(&Case<'_, K>, Entity, &mut Reactions<K>) -> Ruling<K> + Send + Sync + 'static,

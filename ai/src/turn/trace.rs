@@ -53,7 +53,7 @@ pub enum Fate {
     },
     /// A rule replaced it by another action, which is among its children.
     Rewritten,
-    /// It was never put before the rules.
+    /// It could not be bound, or was rewritten without end.
     Refused(Refusal),
     /// The panic of a rule or of an observer ended the turn.
     Unfinished,

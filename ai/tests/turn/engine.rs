@@ -13,6 +13,19 @@ use formic_ecs::prelude::*;
 
 use crate::game::{Deed, Door, Health, Lit, Player, Position, Solid, bare, collision, put};
 
+#[test]
+fn a_panic_when_the_gone_are_despawned_leaves_the_turn_in_the_log() {
+    let mut world = World::new();
+    let who = walkers(&mut world, 1)[0];
+    let limits = TurnLimits { undo: 0, ..TurnLimits::default() };
+    let mut turns = bare().limits(limits).build(&mut world).unwrap();
+    world.hooks().observe::<Gone>(EventKind::Despawn, |_, _| panic!("it is missed"));
+    let dies = AssertUnwindSafe(|| turns.act(&mut world, Deed::Die(who), unseen));
+    assert!(catch_unwind(dies).is_err());
+    assert_eq!(turns.log().turns.len(), 1);
+    assert!(!turns.now(&world).is_alive(who));
+}
+
 fn walkers(world: &mut World, count: i32) -> Vec<Entity> {
     (0..count).map(|y| put(world, &[&Position { x: 0, y }, &Solid, &Health(3)])).collect()
 }
