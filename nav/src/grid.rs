@@ -385,24 +385,27 @@ impl Bytes for Grid {
         for (place, cell) in self.cells().enumerate() {
             open[place / 8] |= u8::from(self.open.get(cell)) << (place % 8);
         }
-        open.write(out);
+        out.extend(open);
         let runs = self.weights.chunk_by(|one, next| one == next);
-        runs.map(|run| (count_u32(run.len()), run[0])).collect::<Vec<_>>().write(out);
+        runs.for_each(|run| (run.len(), run[0]).write(out));
         self.links.write(out);
         self.changes.write(out);
     }
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let (width, height) = <(u16, u16)>::read(bytes)?;
-        let open = Vec::<u8>::read(bytes)?;
-        let runs = Vec::<(u32, Weight)>::read(bytes)?;
-        let cell_count = u64::from(width) * u64::from(height);
-        let run_sum: u64 = runs.iter().map(|&(count, _)| u64::from(count)).sum();
-        ensure(open.len() as u64 == cell_count.div_ceil(8) && run_sum == cell_count)?;
+        let cell_count = usize::from(width) * usize::from(height);
+        let (open, rest) = bytes.split_at_checked(cell_count.div_ceil(8)).ok_or(CodecError)?;
+        *bytes = rest;
         let mut grid = Self::solid(width.into(), height.into()).map_err(|_| CodecError)?;
-        let runs = runs.into_iter();
-        grid.weights =
-            runs.flat_map(|(n, weight)| std::iter::repeat_n(weight, n as usize)).collect();
+        let mut unweighed = grid.weights.as_mut_slice();
+        while !unweighed.is_empty() {
+            let (count, weight) = <(usize, Weight)>::read(bytes)?;
+            ensure(count > 0)?;
+            let (run, rest) = unweighed.split_at_mut_checked(count).ok_or(CodecError)?;
+            run.fill(weight);
+            unweighed = rest;
+        }
         let is_open = |place: usize| open[place / 8] & (1 << (place % 8)) != 0;
         for (place, cell) in grid.cells().enumerate().filter(|&(place, _)| is_open(place)) {
             grid.open.set(cell, true);
