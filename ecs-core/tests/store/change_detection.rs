@@ -363,6 +363,27 @@ fn of_a_chunk_too_only_what_is_newly_there_was_added() {
 }
 
 #[test]
+fn rows_that_fill_the_holes_of_many_take_their_age_along() {
+    let (mut world, all) = crowd();
+    let before = world.version();
+    let written = all[all.len() - 1];
+    world.get_mut::<Coarse>(written).expect("alive").0 = 1;
+    let young = world.spawn((Exact(0), Coarse(0)));
+    let chunk = |world: &World, entity| world.place_of(entity).expect("alive").chunk;
+    assert_ne!(chunk(&world, all[2]), chunk(&world, written));
+    assert_eq!(coarsely::<Coarse>(&mut world, before, all[2]), (false, false));
+    assert_eq!(world.despawn_many([all[1], all[0]]), 2);
+    assert!([written, young].iter().all(|&it| chunk(&world, it) == chunk(&world, all[2])));
+    assert_eq!(coarsely::<Coarse>(&mut world, before, written), (true, true));
+    assert_eq!(coarsely::<Coarse>(&mut world, before, young), (true, true));
+    assert_eq!(
+        (changed(&mut world, before), added(&mut world, before)),
+        (vec![young], vec![young])
+    );
+    world.check().expect("consistent");
+}
+
+#[test]
 fn a_ref_and_a_mut_know_when_they_were_changed() {
     let (mut world, all) = crowd();
     let before = world.version();
