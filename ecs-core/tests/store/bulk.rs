@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Bulk, Event, EventKind, QueryFilter};
+use formic_ecs::{Bulk, ChildOf, Event, EventKind, QueryFilter};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -148,6 +148,33 @@ fn many_are_despawned_at_once_and_what_is_known_about_the_others_goes_with_them(
         assert_eq!(world.despawn_many(all), left.len());
         assert_eq!((world.len(), ledger.live()), (0, 0));
     }
+}
+
+#[test]
+fn of_many_that_go_those_with_more_than_a_row_go_as_one_does() {
+    #[derive(Component)]
+    #[component(cleanup)]
+    struct Grave;
+    let ledger = Ledger::default();
+    let (mut world, all) = crowd(&ledger);
+    world.relation_mut::<ChildOf>().set_parent(all[5], all[1]).expect("no cycle");
+    world.insert(all[2], Grave).expect("alive");
+    world.insert(all[3], Other(ledger.value(3))).expect("alive");
+    let seen = Arc::new(AtomicUsize::new(0));
+    let inside = Arc::clone(&seen);
+    world.hooks().observe::<Other>(EventKind::Despawn, move |_: &mut World, _: Event| {
+        _ = inside.fetch_add(1, Ordering::Relaxed);
+    });
+    assert_eq!(world.despawn_many(all[..5].iter().copied()), 5);
+    world.check().expect("consistent");
+    assert_eq!(seen.load(Ordering::Relaxed), 1);
+    let left = numbers(&world, &all, |_, _| true);
+    assert_eq!(left, steps(|i| i == 2 || i > 5), "the child went, and one is to be cleaned up");
+    assert_eq!(world.despawn_many([all[2], all[5], all[6]]), 1, "one was despawned before");
+    assert!(world.contains(all[2]) && world.remove::<Grave>(all[2]).is_ok());
+    assert!(!world.contains(all[2]));
+    world.check().expect("consistent");
+    assert_eq!(ledger.live(), COUNT - 7);
 }
 
 #[test]
