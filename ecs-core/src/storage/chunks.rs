@@ -122,6 +122,12 @@ impl Chunks {
         self.layouts.of_chunk(chunk).capacity
     }
 
+    /// Returns an upper bound of the chunks that come to another archetype, which has only some of these
+    /// columns, if the rows go there.
+    pub(crate) fn count_elsewhere(&self) -> usize {
+        self.layouts.chunks_for(self.row_count)
+    }
+
     /// Returns the number of a chunk in the world.
     #[inline]
     pub(crate) fn id(&self, chunk: usize) -> usize {

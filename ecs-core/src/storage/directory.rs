@@ -127,9 +127,12 @@ impl Directory {
 
     /// Panics unless there is room for this many more chunks.
     pub(crate) fn expect_room(&self, chunks: usize) {
-        let limit = chunks_limit();
-        let room = self.free.len() + limit.saturating_sub(self.entries.len());
-        assert!(chunks <= room, "a world has at most {limit} chunks");
+        assert!(chunks <= self.room(), "a world has at most {} chunks", chunks_limit());
+    }
+
+    /// Returns how many more chunks there may be.
+    pub(crate) fn room(&self) -> usize {
+        self.free.len() + chunks_limit().saturating_sub(self.entries.len())
     }
 
     /// Counts a change. A caller that moves something and may panic half-way counts first.

@@ -194,6 +194,12 @@ impl ChunkLayouts {
         self.find(chunk).0
     }
 
+    /// Returns an upper bound of the chunks that this many rows add to an archetype with these columns or
+    /// some of them. No chunk of a large block has less room there than one of the first large block here.
+    pub(super) fn chunks_for(&self, rows: usize) -> usize {
+        rows.min(ORDINARY_BLOCKS) + rows.div_ceil(self.large[0].capacity)
+    }
+
     /// Returns the numbers of words with a bit for each row, for each chunk.
     pub(super) fn word_counts(&self) -> WordCounts {
         let words = |layout: &ChunkLayout| layout.capacity.div_ceil(64);
@@ -300,6 +306,23 @@ mod tests {
                 assert_eq!(capacities(&turned), capacities(&columns[..=few]));
                 turned.swap(0, few / 2);
                 assert_eq!(capacities(&turned), capacities(&columns[..=few]));
+            }
+        }
+    }
+
+    #[test]
+    fn no_chunk_of_a_large_block_has_less_room_with_fewer_columns() {
+        let sizes = [(140, 128), (12, 4), (30_000, 8), (0, 256), (1, 1), (600, 4), (100_000, 1)];
+        let all = sizes.map(|(size, align)| layout(size, align));
+        let few = |bits: usize| {
+            let columns = all.iter().enumerate().filter(move |(k, _)| bits >> k & 1 != 0);
+            columns.flat_map(|(k, &column)| vec![column; k + 1]).collect::<Vec<_>>()
+        };
+        for bits in 0..1 << all.len() {
+            let least = ChunkLayouts::new(&few(bits)).large[0].capacity;
+            for lost in (0..all.len()).map(|k| bits & !(1 << k)) {
+                let layouts = ChunkLayouts::new(&few(lost));
+                assert!(layouts.large.iter().all(|large| large.capacity >= least), "{bits:b}");
             }
         }
     }

@@ -599,6 +599,27 @@ fn dependents(world: &World, entity: Entity, visit: &mut dyn FnMut(Entity)) {
     }
 }
 
+/// Ensures that there are chunks for this many moves of a row that loses a side of a relation, and for the
+/// entity itself, which may stay in the world for cleanup.
+///
+/// # Panics
+/// Panics if there are not.
+fn expect_room(world: &World, moves: usize) {
+    let directory = &world.blocks.directory;
+    let mut chunks = moves;
+    if chunks >= directory.room() {
+        // The rows of an archetype may go to one archetype for each subset of the sides that they have.
+        let most = world.archetypes().iter().map(|archetype| {
+            let sides = world.relations().iter().flat_map(|it| [it.targets.id, it.sources.id]);
+            let count = sides.filter(|&side| archetype.column_of(side).is_some()).count();
+            let subsets = 1_usize.checked_shl(u32::try_from(count).unwrap_or(u32::MAX));
+            archetype.chunks.count_elsewhere().saturating_mul(subsets.unwrap_or(usize::MAX))
+        });
+        chunks = chunks.min(most.fold(0, usize::saturating_add));
+    }
+    directory.expect_room(chunks + 1);
+}
+
 /// Removes an entity that is about to be despawned from the lists of all others. Its own lists stay.
 fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     let mut broken: Vec<(usize, Pair)> = Vec::new();
@@ -609,8 +630,7 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
         let others = sources.filter(|&&source| source != entity);
         broken.extend(others.map(|&source| (index, (source, entity))));
     }
-    // Each pair moves one row at most. The entity itself may stay in the world for cleanup.
-    world.blocks.directory.expect_room(broken.len() + 1);
+    expect_room(world, broken.len());
     for &(index, (source, target)) in &broken {
         let RelationFns { targets, sources, .. } = world.relations()[index];
         if source == entity {
@@ -823,6 +843,22 @@ mod tests {
         world.despawn(root).expect("alive");
         world.check().expect("in order");
         assert!(world.blocks.directory.len() > chunks + 180);
+    }
+
+    /// There are more of these than chunks may be, and they need a few chunks.
+    #[test]
+    #[cfg_attr(any(miri, formic_small_blocks), ignore = "there are too many entities")]
+    fn a_target_of_many_alike_is_despawned_though_they_are_more_than_chunks_may_be() {
+        CHUNKS_LIMIT.set(100);
+        let mut world = World::new();
+        let root = world.spawn(B);
+        for one in world.spawn_batch((0..150).map(|_| ())) {
+            world.relation_mut::<Likes>().add(one, root).expect("alive");
+            world.relation_mut::<ChildOf>().set_parent(root, one).expect("alive");
+        }
+        world.despawn(root).expect("alive");
+        world.check().expect("in order");
+        assert_eq!(world.len(), 150);
     }
 
     #[test]
