@@ -67,9 +67,7 @@ impl<'w> RowMoves<'w> {
     pub(crate) fn despawn(mut context: MoveContext<'w>, from: ArchetypeId) -> Self {
         let version = context.next_version();
         let MoveContext { archetypes, entities, blocks, scratch, .. } = context;
-        let source = archetypes.get_mut(from);
-        scratch.any_order.prepare(source.chunks.used_count());
-        Self::leaving((entities, blocks, scratch, version), source, None)
+        Self::leaving((entities, blocks, scratch, version), archetypes.get_mut(from), None)
     }
 
     fn leaving(
@@ -256,8 +254,14 @@ impl<'w> RowMoves<'w> {
         true
     }
 
+    /// Makes room for entities in any order, see [`despawn_one`](Self::despawn_one).
+    pub(crate) fn prepare_any_order(&mut self) {
+        self.scratch.any_order.prepare(self.source.chunks.used_count());
+    }
+
     /// Despawns an entity, if it is in the source, and returns whether it was. Entities may come in any
-    /// order; that of the rows that remain depends on which they are.
+    /// order, for which there is [room](Self::prepare_any_order); that of the rows that remain depends on
+    /// which they are.
     ///
     /// # Panics
     /// Panics if rows move to another archetype.

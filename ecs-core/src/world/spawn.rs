@@ -130,6 +130,7 @@ impl World {
                 count += usize::from(self.despawn(first).is_ok());
                 continue;
             }
+            moves.prepare_any_order();
             while entities.next_if(|&entity| moves.despawn_one(entity)).is_some() {
                 count += 1;
             }
