@@ -68,7 +68,7 @@ pub trait Simulation: Viewed + Send {
         false
     }
 
-    /// Whether a person at the terminal is to [`play`](Self::play).
+    /// Whether a person at the terminal is to [play](Self::play_in_terminal).
     fn is_for_terminal(&self) -> bool {
         false
     }
