@@ -116,7 +116,7 @@ fn not_carried_out(world: &World, agent: Entity) -> Vec<String> {
         return Vec::new();
     };
     let sentence = |index: usize| {
-        let action = owned[index].entity();
+        let action = owned.get(index)?.entity();
         let name = action_name(world, body, index);
         if !has_system::<SequenceAgent>(world) {
             return Some(format!(

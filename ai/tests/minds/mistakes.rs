@@ -1,6 +1,6 @@
 //! Mistakes of a program that uses this crate: each is an error of the schedule, or `why` names it.
 
-use formic_ai::action::{self, MindSystem};
+use formic_ai::action::{self, MindSystem, OwnedAction};
 use formic_ai::bt::Library;
 use formic_ai::explain::DecisionLog;
 use formic_ai::prelude::*;
@@ -114,6 +114,15 @@ fn a_mind_that_no_system_decides_for_is_named() {
     let agent = Sequence::new().then(Eat).spawn(&mut world, ()).unwrap();
     let said = why(&world, agent).join(" ");
     assert!(said.contains("driven by `SequenceAgent`") && said.contains("`action::add`"), "{said}");
+}
+
+#[test]
+fn an_agent_that_lost_the_list_of_its_actions_is_explained() {
+    let (mut world, cat) = world_with_cat();
+    let mut schedule = with_actions().add(think.as_mind()).build(&mut world).unwrap();
+    schedule.run(&mut world, &Pool::new(Threads::None).unwrap());
+    world.get_mut::<Buffer<OwnedAction>>(cat).unwrap().clear();
+    assert!(!why(&world, cat).is_empty());
 }
 
 #[test]

@@ -330,6 +330,30 @@ fn changed_and_added_go_by_row_where_the_component_is_tracked() {
 }
 
 #[test]
+fn what_is_refused_by_id_does_not_count_as_changed() {
+    #[derive(Component)]
+    #[component(tracked)]
+    struct Motto(&'static str);
+    let mut world = World::new();
+    let imp = world.spawn(Motto("dig"));
+    let motto = world.component_id::<Motto>().expect("registered");
+    let mut query = DynamicQuery::builder().write(motto).build(&world).expect("built");
+    let before = world.version();
+    {
+        let mut rows = world.query_by_id(&mut query).expect("this world's");
+        let mut row = rows.get(imp).expect("it matches");
+        assert_eq!(row.bytes_mut(0), Err(TermError::NotBytes));
+        assert!(matches!(row.get_mut::<Speed>(0), Err(TermError::OtherType)));
+    }
+    let changed =
+        |world: &mut World| world.query_filtered::<&Motto, Changed<Motto>>().since(before).count();
+    assert_eq!(changed(&mut world), 0);
+    let mut rows = world.query_by_id(&mut query).expect("this world's");
+    rows.get(imp).expect("it matches").get_mut::<Motto>(0).expect("its type").0 = "rest";
+    assert_eq!(changed(&mut world), 1);
+}
+
+#[test]
 fn what_only_the_world_changes_is_read_by_id_and_not_written() {
     let mut world = World::new();
     let [parent, child] = [world.spawn(()), world.spawn(())];

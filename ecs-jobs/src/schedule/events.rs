@@ -426,7 +426,7 @@ impl EventCursor {
             // The events that it knows have been replaced by others.
             self.next = events.first;
         }
-        self.missed += events.first.saturating_sub(self.next);
+        self.missed = self.missed.saturating_add(events.first.saturating_sub(self.next));
         self.next = self.next.max(events.first);
     }
 }

@@ -138,6 +138,18 @@ fn a_cursor_counts_what_is_gone_and_begins_anew_where_other_events_take_the_plac
 }
 
 #[test]
+fn a_cursor_of_any_saved_numbers_reads() {
+    let mut events = Events::default();
+    events.send(Ping(1));
+    events.clear();
+    events.send(Ping(2));
+    let mut cursor = EventCursor::from_numbers([0, u64::MAX]);
+    assert_eq!(cursor.read(&events).len(), 1);
+    assert_eq!(cursor.missed(), u64::MAX);
+    assert_eq!(EventCursor::from_numbers([u64::MAX; 2]).read(&events).len(), 1);
+}
+
+#[test]
 fn what_an_iterator_has_not_come_to_stays_unread() {
     fn one_at_a_time(mut pings: EventReader<Ping>, mut heard: ResMut<Heard>) {
         let count = pings.len();

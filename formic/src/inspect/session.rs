@@ -106,7 +106,7 @@ impl Session {
     /// Sets the speed at which a second of the world takes a second.
     pub(super) fn take_speed_of(&mut self, host: &dyn Host) {
         self.speed = match host.view().scene().ticks_per_second {
-            rate if rate > 0.0 => rate,
+            rate if rate > 0.0 => rate.max(Self::SPEED_MIN),
             _ => f32::INFINITY,
         };
     }

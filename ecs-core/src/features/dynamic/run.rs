@@ -77,11 +77,7 @@ impl<'w> DynamicRun<'w> {
 
     fn written_term(&self, term: usize) -> Result<(&'w Term, usize), TermError> {
         let (wanted, column) = self.term(term)?;
-        if !wanted.write {
-            return Err(TermError::ReadOnly);
-        }
-        self.mark(term);
-        Ok((wanted, column))
+        if wanted.write { Ok((wanted, column)) } else { Err(TermError::ReadOnly) }
     }
 
     /// Returns the record of a column.
@@ -137,7 +133,10 @@ impl<'w> DynamicRun<'w> {
     /// registered as plain bytes.
     pub fn bytes_mut(&mut self, term: usize) -> Result<&mut [u8], TermError> {
         let (wanted, column) = self.written_term(term)?;
-        self.rows.bytes_mut(self.record(column), &wanted.info).ok_or(TermError::NotBytes)
+        let bytes = self.rows.bytes_mut(self.record(column), &wanted.info);
+        let bytes = bytes.ok_or(TermError::NotBytes)?;
+        self.mark(term);
+        Ok(bytes)
     }
 
     /// Returns the bytes of two terms at once, those of the first for writing.
@@ -239,6 +238,7 @@ impl<'w> DynamicRun<'w> {
     pub fn slice_mut<T: Component>(&mut self, term: usize) -> Result<&mut [T], TermError> {
         let (wanted, column) = self.written_term(term)?;
         expect_type::<T>(wanted)?;
+        self.mark(term);
         Ok(Values::open(self.record(column)).write_run(&self.rows))
     }
 }
