@@ -14,7 +14,6 @@ use crate::schedule::name;
 /// Passed to [`SystemParam::visit_state`](crate::SystemParam::visit_state) and
 /// [`System::visit_state`](crate::System::visit_state). Each call names its entry. A save is read by
 /// these names, so parameters can be added and removed.
-/// read by these names, so that other parameters can come and go.
 #[derive(Debug)]
 pub struct StateArchive<'a> {
     rules: &'a SaveRules,
