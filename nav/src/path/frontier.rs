@@ -1,14 +1,13 @@
 //! The frontier of a jump point search: the jump points that it has reached, and the order in which to
 //! expand them.
 
+use std::collections::BinaryHeap;
+
 use crate::cell::Cell;
 use crate::cost::{DIAGONAL, JUMP_COST_END};
 use crate::direction::Direction;
 use crate::grid::{CELL_COUNT_MAX, SIDE_MAX, count_u32};
 
-/// The number of children per entry of the heap. Four keep a node's children within a cache line or two
-/// and halve the depth (A. `LaMarca` and R. Ladner, 1996).
-const ARITY: usize = 4;
 /// Slots that a search begins with: few searches need more, and these stay in
 /// the nearest cache.
 const SLOT_BITS_MIN: u32 = 10;
@@ -119,14 +118,11 @@ pub(crate) struct Frontier {
     /// The number of nodes from which on there should be more slots.
     crowd: usize,
     nodes: Vec<JumpNode>,
-    /// A min-heap of estimates in the upper 40 bits, and in the lower ones numbers
-    /// of nodes, inverted: of equals, the one that was reached last comes first.
-    heap: Vec<u64>,
+    /// Estimates in the upper 40 bits, inverted, since the greatest comes first, and in the lower ones
+    /// numbers of nodes: of equals, the one that was reached last comes first.
+    heap: BinaryHeap<u64>,
     /// The estimate of the start.
     pub(crate) first_estimate: u64,
-    /// An entry less than all of the heap, kept out of it. If the way to the goal is open, the node that
-    /// was reached last is expanded next, and never sifted.
-    first: Option<u64>,
 }
 
 impl Frontier {
@@ -135,7 +131,6 @@ impl Frontier {
         self.first_estimate = first_estimate;
         self.nodes.clear();
         self.heap.clear();
-        self.first = None;
         self.set_slot_bits(SLOT_BITS_MIN);
     }
 
@@ -173,7 +168,7 @@ impl Frontier {
             slot += 1;
         };
         let number = number.unwrap_or_else(|| self.add(node, slot & mask));
-        self.push(entry(node.cost() + rest, number));
+        self.heap.push(entry(node.cost() + rest, number));
     }
 
     /// Adds the goal as the last node and returns its number. No cell may be reached after it.
@@ -186,7 +181,7 @@ impl Frontier {
     #[inline]
     pub(crate) fn close_next(&mut self) -> Option<u32> {
         loop {
-            let number = number_of(!self.pop()?);
+            let number = number_of(self.heap.pop()?);
             let node = &mut self.nodes[number as usize];
             // A node is pushed again when a cheaper path to it turns up, and the older entries come
             // later.
@@ -203,7 +198,7 @@ impl Frontier {
         let node = &mut self.nodes[number as usize];
         node.tag &= !CLOSED;
         let estimate = node.cost() + rest;
-        self.push(entry(estimate, number));
+        self.heap.push(entry(estimate, number));
     }
 
     /// Adds a node, to which a free slot leads from now on.
@@ -258,75 +253,15 @@ impl Frontier {
     const fn home(&self, place: u32) -> usize {
         (place.wrapping_mul(0x9E37_79B9) >> (32 - self.slot_bits)) as usize
     }
-
-    #[inline]
-    fn push(&mut self, entry: u64) {
-        let least = self.first.or_else(|| self.heap.first().copied());
-        if least.is_some_and(|least| least <= entry) {
-            self.sift_up(entry);
-        } else if let Some(second) = self.first.replace(entry) {
-            self.sift_up(second);
-        }
-    }
-
-    #[inline]
-    fn pop(&mut self) -> Option<u64> {
-        self.first.take().or_else(|| self.pop_heap())
-    }
-
-    fn sift_up(&mut self, entry: u64) {
-        let mut i = self.heap.len();
-        self.heap.push(entry);
-        while i > 0 {
-            let parent = (i - 1) / ARITY;
-            if self.heap[parent] <= entry {
-                break;
-            }
-            self.heap[i] = self.heap[parent];
-            i = parent;
-        }
-        self.heap[i] = entry;
-    }
-
-    #[inline]
-    fn pop_heap(&mut self) -> Option<u64> {
-        let last = self.heap.pop()?;
-        let Some(&least) = self.heap.first() else { return Some(last) };
-        let mut i = 0;
-        while let Some((child, entry)) = least_child(&self.heap, ARITY * i + 1) {
-            if last <= entry {
-                break;
-            }
-            self.heap[i] = entry;
-            i = child;
-        }
-        self.heap[i] = last;
-        Some(least)
-    }
 }
 
 /// An entry of the heap.
 const fn entry(estimate: u64, number: u32) -> u64 {
-    estimate << NUMBER_BITS | (!(number as u64) & NUMBER_MASK)
+    !estimate << NUMBER_BITS | number as u64
 }
 
 const fn number_of(bits: u64) -> u32 {
     (bits & NUMBER_MASK) as u32
-}
-
-/// The least of the children that begin at an index, and its index.
-#[inline]
-fn least_child(heap: &[u64], first: usize) -> Option<(usize, u64)> {
-    let children = heap.get(first..)?;
-    let less = |one: (usize, u64), other: (usize, u64)| if other.1 < one.1 { other } else { one };
-    if let Some(&[a, b, c, d]) = children.first_chunk::<ARITY>() {
-        // In pairs, without a branch: which is less is unpredictable.
-        let (one, other) = (less((0, a), (1, b)), less((2, c), (3, d)));
-        let (at, entry) = less(one, other);
-        return Some((first + at, entry));
-    }
-    let (at, &entry) = children.iter().enumerate().min_by_key(|&(_, entry)| entry)?;
-    Some((first + at, entry))
 }
 
 #[cfg(test)]
