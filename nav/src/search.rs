@@ -34,7 +34,7 @@ use formic_ecs::{Codec, EnabledMut, Entity, HashState, With, World};
 use formic_jobs::{Local, Pool, Query, Res, ResMut};
 
 use crate::agent::{PathStats, Position};
-use crate::bytes::{Bytes, ensure};
+use crate::bytes::{Bytes, Saved, codec, ensure};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::path::outcome::PathOutcome;
@@ -117,35 +117,29 @@ struct Ticket {
 }
 
 /// The part of the search state that is saved with a game: the expected costs of searches, and the long
-/// searches in progress with their terrain. These are run again, in the same pieces.
+/// searches in progress with their terrain. These are run again, for as long as they had run.
 pub(crate) struct SavedSearch {
     estimate: Estimate,
     slice: Option<(Slice, Terrain)>,
 }
 
 impl SavedSearch {
-    pub(crate) const CODEC: Codec<Self> = Codec::custom(
-        |saved, out| {
-            saved.estimate.write(out);
-            saved.slice.is_some().write(out);
-            if let Some((slice, terrain)) = &saved.slice {
-                slice.write(out);
-                Terrain::CODEC.write(terrain, out)?;
-            }
-            Ok(())
-        },
-        |bytes| {
-            let (estimate, has_slice) = <(Estimate, bool)>::read(bytes)?;
-            ensure(estimate.is_sound())?;
-            if !has_slice {
-                return Ok(Self { estimate, slice: None });
-            }
-            let (slice, terrain) = (Slice::read(bytes)?, Terrain::CODEC.read(bytes)?);
-            // There is room to count on.
-            ensure(slice.spent.max(slice.charge) <= u64::MAX / 2)?;
-            Ok(Self { estimate, slice: Some((slice, terrain)) })
-        },
-    );
+    pub(crate) const CODEC: Codec<Self> = codec();
+}
+
+impl Bytes for SavedSearch {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.estimate.write(out);
+        self.slice.write(out);
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (estimate, slice) = <(Estimate, Option<(Slice, Terrain)>)>::read(bytes)?;
+        // There is room to count on.
+        let has_room = |(it, _): &(Slice, _)| it.spent.max(it.charge) <= u64::MAX / 2;
+        ensure(estimate.is_sound() && slice.as_ref().is_none_or(has_room))?;
+        Ok(Self { estimate, slice })
+    }
 }
 
 impl SearchState {
@@ -391,7 +385,7 @@ impl SearchState {
     fn run_batch(&mut self, tick: &mut Tick) -> u64 {
         let Self { tickets, batch, searchers, estimate, .. } = self;
         let jobs = batch.iter().map(|&place| &tickets[place]);
-        searchers.set(jobs.map(|ticket| Job::new(ticket.question, ticket.allotment(estimate))));
+        searchers.set(jobs.map(|ticket| (ticket.question, ticket.allotment(estimate))));
         let most = (tick.left + tick.spent) / 2;
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
@@ -441,9 +435,8 @@ impl SearchState {
     /// only as many as will probably be begun, and each once it has waited for as long as its search will
     /// take.
     fn choose_long(&self, mut left: u64, budget: u64, slice: &mut Slice) {
-        let Slice { questions, allotments, charge, .. } = slice;
+        let Slice { questions, charge, .. } = slice;
         questions.clear();
-        allotments.clear();
         *charge = 0;
         if left == 0 {
             return;

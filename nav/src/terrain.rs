@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 
 use formic_ecs::{Codec, CodecError};
 
-use crate::bytes::{Bytes, Saved, ensure};
+use crate::bytes::{Bytes, Saved, codec, ensure};
 use crate::cell::Cell;
 use crate::class::{AgentClass, ClassId};
 use crate::cost::{DIAGONAL, JUMP_COST_END, Weight};
@@ -289,29 +289,10 @@ impl Terrain {
 
     /// The format of a terrain in a saved game. It contains everything beside the grid on which its
     /// regions depend, so that the next edit has the same result, and the same random cell is drawn.
-    pub const CODEC: Codec<Self> = Codec::custom(
-        |terrain, out| {
-            terrain.write(out);
-            u8::try_from(terrain.classes.len()).map_err(|_| CodecError)?.write(out);
-            for (class, terrain) in &terrain.classes {
-                class.write(out);
-                terrain.write(out);
-            }
-            Ok(())
-        },
-        |bytes| {
-            let (mut terrain, class_count) = (Self::read(bytes)?, u8::read(bytes)?);
-            let classes =
-                (0..class_count).map(|_| Ok((AgentClass::read(bytes)?, Self::read(bytes)?)));
-            terrain.classes = classes.collect::<Saved<_>>()?;
-            ensure(terrain.classes.iter().all(|(class, _)| class.is_sound()))?;
-            ensure(terrain.check_classes().is_ok())?;
-            Ok(terrain)
-        },
-    );
+    pub const CODEC: Codec<Self> = codec();
 
-    /// The grid, the rule, the regions, and landmarks if there are any.
-    fn write(&self, out: &mut Vec<u8>) {
+    /// Writes the grid, the rule, the regions, and landmarks if there are any.
+    fn write_alone(&self, out: &mut Vec<u8>) {
         self.grid.write(out);
         let landmarks_bit = if self.has_landmarks() { HAS_LANDMARKS } else { 0 };
         (self.rule as u8 | landmarks_bit).write(out);
@@ -319,7 +300,7 @@ impl Terrain {
         self.landmarks.iter().for_each(|landmarks| landmarks.write(out));
     }
 
-    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+    fn read_alone(bytes: &mut &[u8]) -> Saved<Self> {
         let (grid, byte) = <(Grid, u8)>::read(bytes)?;
         let rule = usize::from(byte & !HAS_LANDMARKS);
         let rule = *MoveRule::ALL.get(rule).ok_or(CodecError)?;
@@ -524,5 +505,26 @@ impl Terrain {
         self.regions.check(&self.grid)?;
         self.check_landmarks()?;
         self.check_classes()
+    }
+}
+
+impl Bytes for Terrain {
+    fn write(&self, out: &mut Vec<u8>) {
+        self.write_alone(out);
+        u8::try_from(self.classes.len()).expect("at most 255 classes").write(out);
+        for (class, terrain) in &self.classes {
+            class.write(out);
+            terrain.write_alone(out);
+        }
+    }
+
+    fn read(bytes: &mut &[u8]) -> Saved<Self> {
+        let (mut terrain, class_count) = (Self::read_alone(bytes)?, u8::read(bytes)?);
+        let classes =
+            (0..class_count).map(|_| Ok((AgentClass::read(bytes)?, Self::read_alone(bytes)?)));
+        terrain.classes = classes.collect::<Saved<_>>()?;
+        ensure(terrain.classes.iter().all(|(class, _)| class.is_sound()))?;
+        ensure(terrain.check_classes().is_ok())?;
+        Ok(terrain)
     }
 }

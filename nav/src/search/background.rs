@@ -1,5 +1,8 @@
 //! Long searches, which run between two ticks.
 
+#[cfg(test)]
+mod tests;
+
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::{Arc, Mutex, MutexGuard};
@@ -22,14 +25,13 @@ pub(crate) struct Slice {
     pub(crate) allotment: u64,
     /// The expansions spent by the tick in which it began.
     pub(crate) spent: u64,
-    /// The cost of the first search in the slices before. Its allotments there are in `allotments`.
+    /// The cost of the first search in the slices before. It is resumed if that is not zero.
     pub(crate) charge: u64,
-    pub(crate) allotments: Vec<u64>,
     /// The version of the terrain in the tick before, which tells an edited terrain from another one.
     pub(crate) seen: GridVersion,
 }
 
-bytes_by_field!(Slice { questions, allotment, spent, charge, allotments, seen });
+bytes_by_field!(Slice { questions, allotment, spent, charge, seen });
 
 /// The stage of a slice.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -55,8 +57,6 @@ pub(crate) struct Workshop {
     /// One for each question, of which so many were begun. The last one of these may be unfinished.
     jobs: Vec<Job>,
     begun: usize,
-    /// Whether a pool has a job for it that has not run.
-    is_queued: bool,
     /// The panic of a search on another thread.
     panic: Option<Box<dyn Any + Send>>,
 }
@@ -72,10 +72,7 @@ impl Workshop {
         let Self { slice, stage, jobs, begun, scratch, .. } = self;
         let Some(copy) = self.copy.as_ref().filter(|_| *stage == Stage::Waiting) else { return };
         (*stage, *begun) = (Stage::Done, 0);
-        let mut is_resumed = !slice.allotments.is_empty();
-        if is_resumed && !self.is_warm {
-            run_again(scratch, slice, copy);
-        }
+        let mut is_resumed = slice.charge > 0 && (self.is_warm || run_again(scratch, slice, copy));
         self.is_warm = true;
         let mut left = slice.allotment;
         for &question in &slice.questions {
@@ -83,7 +80,7 @@ impl Workshop {
                 jobs.push(Job::new(question, left));
             }
             let job = &mut jobs[*begun];
-            *job = Job { path: std::mem::take(&mut job.path), ..Job::new(question, left) };
+            job.become_new(question, left);
             job.solve(copy, scratch, is_resumed);
             left -= job.charge;
             is_resumed = false;
@@ -96,49 +93,24 @@ impl Workshop {
 
     /// Keeps one of the questions, whose search is to be resumed, and its cost so far.
     pub(crate) fn keep(&mut self, place: usize, charge: u64) {
-        let others: u64 = self.jobs[..place].iter().map(|job| job.charge).sum();
-        let slice = &mut self.slice;
-        slice.questions.swap(0, place);
-        slice.questions.truncate(1);
-        slice.charge = charge;
-        if place > 0 {
-            slice.allotments.clear();
-        }
-        let allotment = slice.allotment - others;
-        slice.allotments.extend(Some(allotment).filter(|&allotment| allotment > 0));
+        self.slice.questions.swap(0, place);
+        self.slice.questions.truncate(1);
+        self.slice.charge = charge;
     }
 }
 
-/// Brings a scratch to the state in which the previous slices had left it over this terrain.
-fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) {
-    let Some(question) = slice.questions.first() else { return };
-    let Some(query) = question.query() else { return };
-    let (terrain, mut path) = (question.terrain(copy), Path::new());
-    let mut outcome = None;
-    for &allotment in &slice.allotments {
-        outcome = Some(match outcome {
-            None => scratch.solve(terrain, &query.within(allotment), &mut path),
-            Some(PathOutcome::OutOfBudget) => scratch.resume(terrain, allotment, &mut path),
-            // Not the search that was saved; it is answered when its turn comes.
-            Some(_) => break,
-        });
-    }
+/// Brings a scratch to the state in which the slices before had left it over this terrain: an interrupted
+/// search depends on its cost so far alone. Returns false if this is not the search that was saved.
+fn run_again(scratch: &mut PathScratch, slice: &Slice, copy: &Terrain) -> bool {
+    let Some(question) = slice.questions.first() else { return false };
+    let Some(query) = question.query() else { return false };
+    let (terrain, query) = (question.terrain(copy), query.within(slice.charge));
+    scratch.solve(terrain, &query, &mut Path::new()) == PathOutcome::OutOfBudget
 }
 
 /// The state on which background jobs of the pool work.
 #[derive(Debug, Default)]
 pub(crate) struct Background(Arc<Mutex<Workshop>>);
-
-/// A job in a pool, which may drop it without running it.
-struct Queued(Option<Arc<Mutex<Workshop>>>);
-
-impl Drop for Queued {
-    fn drop(&mut self) {
-        if let Some(workshop) = &self.0 {
-            open(workshop).is_queued = false;
-        }
-    }
-}
 
 impl Background {
     /// Locks the state of a slice. Waits for a slice that a thread has begun to run.
@@ -156,17 +128,12 @@ impl Background {
         background
     }
 
-    /// Begins the slice. A job that has not run yet serves for this slice.
+    /// Begins the slice on any thread of the pool. A job that comes too late for its slice serves for the
+    /// next one.
     pub(crate) fn begin(&self, pool: &Pool) {
-        if std::mem::replace(&mut self.workshop().is_queued, true) {
-            return;
-        }
-        let mut queued = Queued(Some(Arc::clone(&self.0)));
+        let workshop = Arc::clone(&self.0);
         let job = move || {
-            let Some(workshop) = queued.0.take() else { return };
             let mut workshop = open(&workshop);
-            // Before the search: a thread that waits for it begins the next slice at once.
-            workshop.is_queued = false;
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
                 workshop.panic = Some(payload);
             }

@@ -90,6 +90,11 @@ impl Job {
         Self { question, allotment, outcome, path: Path::new(), charge: 0 }
     }
 
+    /// Becomes another job, which is not solved yet. The path keeps its memory.
+    pub(crate) fn become_new(&mut self, question: Question, allotment: u64) {
+        *self = Self { path: std::mem::take(&mut self.path), ..Self::new(question, allotment) };
+    }
+
     /// Searches, from the start or resumed where the scratch was interrupted.
     pub(crate) fn solve(&mut self, terrain: &Terrain, scratch: &mut PathScratch, is_resumed: bool) {
         let Question { start, is_beyond, .. } = self.question;
@@ -152,21 +157,16 @@ impl Searchers {
             .map(|job| job.get_mut().unwrap_or_else(PoisonError::into_inner))
     }
 
-    /// Sets the jobs to solve. Paths keep their memory.
-    pub(crate) fn set(&mut self, questions: impl Iterator<Item = Job>) {
-        let mut count = 0;
-        for question in questions {
-            match self.jobs.get_mut(count) {
-                Some(job) => {
-                    let job = job.get_mut().unwrap_or_else(PoisonError::into_inner);
-                    let path = std::mem::take(&mut job.path);
-                    *job = Job { path, ..question };
-                }
-                None => self.jobs.push(Mutex::new(question)),
+    /// Sets the questions to solve, each with its allotment.
+    pub(crate) fn set(&mut self, questions: impl Iterator<Item = (Question, u64)>) {
+        self.job_count = 0;
+        for (question, allotment) in questions {
+            match self.jobs.get_mut(self.job_count) {
+                Some(job) => open(job).become_new(question, allotment),
+                None => self.jobs.push(Mutex::new(Job::new(question, allotment))),
             }
-            count += 1;
+            self.job_count += 1;
         }
-        self.job_count = count;
     }
 }
 

@@ -1,0 +1,29 @@
+//! Slices that come from saves.
+
+use formic_ecs::Entity;
+
+use super::*;
+use crate::cell::Cell;
+use crate::class::ClassId;
+use crate::direction::MoveRule;
+use crate::grid::Grid;
+
+#[test]
+fn a_saved_search_that_needs_less_than_it_is_said_to_have_had_is_answered() {
+    let grid = Grid::from_fn(30, 30, |cell| (cell.x * 5 + cell.y * 3) % 7 > 0).unwrap();
+    let question = Question {
+        entity: Entity::from_bits(1 << 32).unwrap(),
+        number: 1,
+        class: ClassId::default(),
+        start: Some(Cell::new(1, 0)),
+        goal: Some(Cell::new(28, 27)),
+        is_beyond: false,
+        or_nearest: false,
+        is_any_angle: false,
+    };
+    let slice =
+        Slice { questions: vec![question], allotment: 5000, charge: 5000, ..Slice::default() };
+    let saved = Background::of_saved(slice, Terrain::new(grid, MoveRule::BothFree));
+    let mut workshop = saved.finish();
+    assert!(matches!(workshop.jobs()[0].outcome, PathOutcome::Found { .. }));
+}
