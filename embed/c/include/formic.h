@@ -132,9 +132,9 @@ enum fm_term_kind
   FM_READ = 0,
   // A column to write, which counts as changed.
   FM_WRITE = 1,
-  // A column to read where there is one, else a null pointer.
+  // A column to read where rows have the component and it is on, else a null pointer.
   FM_READ_OPTIONAL = 2,
-  // A column to write where there is one, else a null pointer.
+  // A column to write where rows have the component and it is on, else a null pointer.
   FM_WRITE_OPTIONAL = 3,
   // No column: the row has the component, and it is on.
   FM_WITH = 4,
@@ -258,7 +258,8 @@ typedef struct {
 // Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
 // world is freed. `user` is that of the component. It may be called on any thread that calls the
 // library for the world, returns (C++: it throws no exception), and calls nothing of the library: for
-// the same world that is FM_BUSY, and two worlds that call each other may wait without an end.
+// the same world that is FM_BUSY, or FM_BAD_HANDLE while the world is freed, and two worlds that call each
+// other may wait without an end.
 typedef void (*fm_drop)(void *user, void *value);
 
 // A component: values of one size, which are moved as bytes.
@@ -288,7 +289,7 @@ typedef struct {
   void *user;
 } fm_component_desc;
 
-// The source of the memory of the library. All three functions may be called on any thread, on several
+// The source of the memory of the library. Both functions may be called on any thread, on several
 // at once; they return (C++: they throw no exception), and call nothing of the library.
 typedef struct {
   // Gives `size` bytes, at least one, at an address that is a multiple of `align`, a power of two; or
@@ -310,7 +311,7 @@ typedef struct {
   const char *const *inputs;
   // How many there are.
   size_t inputs_len;
-  // The names of what agents can do, up to 64.
+  // The names of what agents can do, at least one and up to 1,024.
   const char *const *actions;
   // How many there are.
   size_t actions_len;
@@ -655,7 +656,8 @@ fm_status fm_mind_current(fm_schedule mind,
                           size_t count,
                           int32_t *actions);
 
-// Says that what agents do has ended: done, or failed. They decide anew in the next run. Those that are
+// Says that what agents do has ended: done, or failed. The next run ends it, and they do nothing; in the
+// run after that they decide anew, but a machine does nothing until it changes its state. Those that are
 // not in the world, or do nothing, are passed over, as for fm_despawn().
 //
 // # Safety
@@ -753,7 +755,8 @@ fm_status fm_query_free(fm_world world, fm_query query);
 // to stay where they are: changes of structure are FM_LEASED, as are calls that would read what the
 // lease writes, or write what it uses. Several threads may divide the runs among them.
 //
-// `since` is for FM_CHANGED and FM_ADDED: a version that fm_world_version() gave, or 0 for all.
+// `since` is for FM_CHANGED and FM_ADDED: a version that fm_world_version() gave, or 0 for all. After
+// fm_restore() and fm_load() the versions from before say nothing.
 //
 // # Safety
 // `lease`, `runs` and `runs_len` may be written. What the runs lead to may be used until the lease is
@@ -847,7 +850,8 @@ fm_status fm_pool_new(size_t threads, fm_pool *out);
 fm_status fm_pool_new_lent(size_t threads, fm_pool *out);
 
 // Lends the calling thread to a pool: it helps with whatever runs on the pool, and sleeps when there is
-// nothing, until fm_pool_recall() or fm_pool_free().
+// nothing, until fm_pool_recall() or fm_pool_free(). Threads beyond the number of fm_pool_new_lent(), and
+// all of a pool of fm_pool_new(), only sleep.
 fm_status fm_pool_lend(fm_pool pool);
 
 // Sends all threads home that were lent to a pool, when they have done what they are at; who lends one
@@ -894,12 +898,14 @@ fm_status fm_schedule_explain(fm_schedule schedule,
 // `out` may be written.
 fm_status fm_snapshot(fm_world world, fm_blob *out);
 
-// Goes back to a snapshot, of this world or another one with the same components. With FM_BAD_DATA
-// the world is as it was.
+// Goes back to a snapshot, of this world or another one with the same components, relations, minds and
+// paths. With FM_BAD_DATA the world is as it was.
 //
 // # Safety
 // `bytes` points at `len` bytes.
-fm_status fm_restore(fm_world world, const uint8_t *bytes, size_t len);
+fm_status fm_restore(fm_world world,
+                     const uint8_t *bytes,
+                     size_t len);
 
 // Saves a world with a schedule of it, between two runs: `*out` is a blob with bytes that fm_load()
 // takes. Beside the entities it has the tick, and what systems remember.
@@ -964,11 +970,13 @@ fm_status fm_log_to(fm_log_run run,
 
 // Reads a map in the text format of the public grid benchmarks: `type octile`, `height 3`,
 // `width 5`, `map`, and a line for each row with `.` for open cells and `@` for solid ones. `*out`
-// is its handle; with FM_BAD_DATA, fm_error_text() has line and column.
+// is its handle; with FM_BAD_DATA, fm_error_text() has the line, and the column of a wrong character.
 //
 // # Safety
 // `text` points at `len` bytes; `out` may be written.
-fm_status fm_terrain_parse(const uint8_t *text, size_t len, fm_terrain *out);
+fm_status fm_terrain_parse(const uint8_t *text,
+                           size_t len,
+                           fm_terrain *out);
 
 // Frees a terrain.
 fm_status fm_terrain_free(fm_terrain terrain);

@@ -35,6 +35,9 @@ template <class T> struct Component {
     fm_component number;
 };
 
+// The size of a value: a type without members is a tag.
+template <class T> constexpr std::size_t size_of() { return std::is_empty<T>::value ? 0 : sizeof(T); }
+
 // A handle of the library that is freed at the end.
 template <fm_status (*Free)(std::uint64_t)> class Handle {
   public:
@@ -158,10 +161,9 @@ class World {
 
     template <class T>
     Component<T> component(const char *name, std::uint32_t flags = 0, const std::vector<fm_field> &fields = {}) {
-        const std::size_t size = std::is_empty<T>::value ? 0 : sizeof(T);
         fm_drop destroy = nullptr;
         if (!std::is_trivially_copyable<T>::value) destroy = [](void *, void *value) { static_cast<T *>(value)->~T(); };
-        const fm_component_desc desc = {name, size, alignof(T), flags, fields.data(), fields.size(), destroy, nullptr};
+        const fm_component_desc desc = {name, size_of<T>(), alignof(T), flags, fields.data(), fields.size(), destroy, nullptr};
         Component<T> component{};
         check(fm_component_register(world_, &desc, &component.number));
         return component;
@@ -209,13 +211,13 @@ class World {
     template <class T> T get(fm_entity entity, Component<T> component) const {
         static_assert(std::is_trivially_copyable<T>::value, "the value is the world's");
         T value{};
-        check(fm_get(world_, entity, component.number, reinterpret_cast<std::uint8_t *>(&value), sizeof value));
+        check(fm_get(world_, entity, component.number, reinterpret_cast<std::uint8_t *>(&value), size_of<T>()));
         return value;
     }
 
     template <class T> void set(fm_entity entity, Component<T> component, const T &value) {
         static_assert(std::is_trivially_copyable<T>::value, "insert values of other types");
-        check(fm_set(world_, entity, component.number, reinterpret_cast<const std::uint8_t *>(&value), sizeof value));
+        check(fm_set(world_, entity, component.number, reinterpret_cast<const std::uint8_t *>(&value), size_of<T>()));
     }
 
     void despawn(fm_entity entity) { check(fm_despawn(world_, &entity, 1)); }

@@ -67,7 +67,8 @@ pub const FM_TRACKED: u32 = 2;
 /// Ends a value that the world has owned: its entity or its component is gone, it was replaced, or the
 /// world is freed. `user` is that of the component. It may be called on any thread that calls the
 /// library for the world, returns (C++: it throws no exception), and calls nothing of the library: for
-/// the same world that is FM_BUSY, and two worlds that call each other may wait without an end.
+/// the same world that is FM_BUSY, or FM_BAD_HANDLE while the world is freed, and two worlds that call each
+/// other may wait without an end.
 pub type fm_drop = Option<unsafe extern "C-unwind" fn(user: *mut c_void, value: *mut c_void)>;
 
 /// A component: values of one size, which are moved as bytes.

@@ -9,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicPtr, Ordering};
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
 
-/// The source of the memory of the library. All three functions may be called on any thread, on several
+/// The source of the memory of the library. Both functions may be called on any thread, on several
 /// at once; they return (C++: they throw no exception), and call nothing of the library.
 #[repr(C)]
 #[derive(Clone, Copy, Debug)]

@@ -48,7 +48,7 @@ pub struct fm_mind_desc {
     pub inputs: *const *const c_char,
     /// How many there are.
     pub inputs_len: usize,
-    /// The names of what agents can do, up to 64.
+    /// The names of what agents can do, at least one and up to 1,024.
     pub actions: *const *const c_char,
     /// How many there are.
     pub actions_len: usize,
@@ -192,6 +192,8 @@ fn make<const N: usize>(
     actions: ActionSet,
 ) -> Result<(Schedule, HostMind), Failure> {
     let driver = Arc::new(Driver::<N>::parse(kind, text, inputs, &actions)?);
+    // Whether agents can have these actions.
+    actions.spawn(&mut World::new(), ()).map_err(Failure::argument)?;
     let world = &mut state.world;
     world.insert_resource(Drives(Arc::clone(&driver)));
     // It is made with the schedule, and not saved.
@@ -376,7 +378,8 @@ pub unsafe extern "C" fn fm_mind_current(
     })
 }
 
-/// Says that what agents do has ended: done, or failed. They decide anew in the next run. Those that are
+/// Says that what agents do has ended: done, or failed. The next run ends it, and they do nothing; in the
+/// run after that they decide anew, but a machine does nothing until it changes its state. Those that are
 /// not in the world, or do nothing, are passed over, as for fm_despawn().
 ///
 /// # Safety

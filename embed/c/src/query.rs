@@ -26,9 +26,9 @@ pub enum fm_term_kind {
     FM_READ = 0,
     /// A column to write, which counts as changed.
     FM_WRITE = 1,
-    /// A column to read where there is one, else a null pointer.
+    /// A column to read where rows have the component and it is on, else a null pointer.
     FM_READ_OPTIONAL = 2,
-    /// A column to write where there is one, else a null pointer.
+    /// A column to write where rows have the component and it is on, else a null pointer.
     FM_WRITE_OPTIONAL = 3,
     /// No column: the row has the component, and it is on.
     FM_WITH = 4,
@@ -257,7 +257,8 @@ pub extern "C" fn fm_query_free(world: fm_world, query: fm_query) -> fm_status {
 /// to stay where they are: changes of structure are FM_LEASED, as are calls that would read what the
 /// lease writes, or write what it uses. Several threads may divide the runs among them.
 ///
-/// `since` is for FM_CHANGED and FM_ADDED: a version that fm_world_version() gave, or 0 for all.
+/// `since` is for FM_CHANGED and FM_ADDED: a version that fm_world_version() gave, or 0 for all. After
+/// fm_restore() and fm_load() the versions from before say nothing.
 ///
 /// # Safety
 /// `lease`, `runs` and `runs_len` may be written. What the runs lead to may be used until the lease is

@@ -195,7 +195,8 @@ pub unsafe extern "C" fn fm_pool_new_lent(threads: usize, out: *mut fm_pool) -> 
 }
 
 /// Lends the calling thread to a pool: it helps with whatever runs on the pool, and sleeps when there is
-/// nothing, until fm_pool_recall() or fm_pool_free().
+/// nothing, until fm_pool_recall() or fm_pool_free(). Threads beyond the number of fm_pool_new_lent(), and
+/// all of a pool of fm_pool_new(), only sleep.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_pool_lend(pool: fm_pool) -> fm_status {
     call(|| {

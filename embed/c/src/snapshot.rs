@@ -4,7 +4,7 @@
 use core::ffi::c_char;
 use std::ffi::CString;
 
-use formic_ecs::Snapshot;
+use formic_ecs::{ChildOf, Snapshot};
 use formic_jobs::Save;
 
 use crate::ffi;
@@ -36,8 +36,8 @@ pub unsafe extern "C" fn fm_snapshot(world: fm_world, out: *mut fm_blob) -> fm_s
     })
 }
 
-/// Goes back to a snapshot, of this world or another one with the same components. With FM_BAD_DATA
-/// the world is as it was.
+/// Goes back to a snapshot, of this world or another one with the same components, relations, minds and
+/// paths. With FM_BAD_DATA the world is as it was.
 ///
 /// # Safety
 /// `bytes` points at `len` bytes.
@@ -50,6 +50,8 @@ pub unsafe extern "C" fn fm_restore(world: fm_world, bytes: *const u8, len: usiz
         let snapshot = Snapshot::from_bytes(bytes).map_err(|error| bad(&error))?;
         with(world, |state| {
             state.expect_no_lease()?;
+            // Every world has it, but only from its first use on.
+            state.world.relation_mut::<ChildOf>();
             state.world.restore(&snapshot).map(drop).map_err(|error| bad(&error))
         })
     })
@@ -84,7 +86,10 @@ pub unsafe extern "C" fn fm_load(schedule: fm_schedule, bytes: *const u8, len: u
         let bytes = unsafe { ffi::slice("bytes", bytes, len) }?;
         let bad = |error: &dyn std::fmt::Display| Failure::new(fm_status::FM_BAD_DATA, error);
         let save = Save::from_bytes(bytes).map_err(|error| bad(&error))?;
-        let report = both(schedule, |world, schedule| save.load(world, schedule))?;
+        let report = both(schedule, |world, schedule| {
+            world.relation_mut::<ChildOf>();
+            save.load(world, schedule)
+        })?;
         let report = report.map_err(|error| bad(&error))?;
         if !report.is_exact() {
             let text = report.to_string().replace('\0', " ");

@@ -41,7 +41,7 @@ pub(crate) fn copy_of(terrain: fm_terrain) -> Result<Terrain, Failure> {
 
 /// Reads a map in the text format of the public grid benchmarks: `type octile`, `height 3`,
 /// `width 5`, `map`, and a line for each row with `.` for open cells and `@` for solid ones. `*out`
-/// is its handle; with FM_BAD_DATA, fm_error_text() has line and column.
+/// is its handle; with FM_BAD_DATA, fm_error_text() has the line, and the column of a wrong character.
 ///
 /// # Safety
 /// `text` points at `len` bytes; `out` may be written.

@@ -13,6 +13,7 @@ struct Position {
 struct Velocity {
     float x, y;
 };
+struct Tag {};
 // It has its memory, and is moved as bytes.
 struct Names {
     std::vector<std::string *> names;
@@ -108,6 +109,11 @@ int main() {
     world.set(entities[10], position, {0, 0});
     CHECK(world.get(entities[10], position).x == 0);
     world.despawn(entities[0]);
+    // A type without members is a tag.
+    auto tag = world.component<Tag>("Tag");
+    world.insert(entities[10], tag, Tag{});
+    world.set(entities[10], tag, Tag{});
+    world.get(entities[10], tag);
 
     // Values with destructors.
     auto names = world.component<Names>("Names");

@@ -100,7 +100,13 @@ static void test_a_mind_decides(uint32_t kind, const char *text) {
     FAILS(FM_NULL, fm_mind_new(world, &desc, &other));
     for (int i = 0; i < 99; i++) many[i] = "wolf";
     FAILS(FM_BAD_ARGUMENT, fm_mind_new(world, &desc, &other));
-    desc.inputs = INPUTS, desc.inputs_len = 2, desc.text = "Nonsense(";
+    static const char *actions_all[1025];
+    static char action_names[1025][8];
+    for (int i = 0; i < 1025; i++) snprintf(action_names[i], 8, "a%d", i), actions_all[i] = action_names[i];
+    actions_all[0] = "eat", actions_all[1] = "run";
+    desc.inputs = INPUTS, desc.inputs_len = 2, desc.actions = actions_all, desc.actions_len = 1025;
+    FAILS(FM_BAD_ARGUMENT, fm_mind_new(world, &desc, &other));
+    desc.actions = ACTIONS, desc.actions_len = 2, desc.text = "Nonsense(";
     FAILS(FM_BAD_DATA, fm_mind_new(world, &desc, &other));
     desc.text = text, desc.inputs_len = 0;
     FAILS(FM_BAD_DATA, fm_mind_new(world, &desc, &other)); /* it asks for what is not sensed */
@@ -112,6 +118,33 @@ static void test_a_mind_decides(uint32_t kind, const char *text) {
     FAILS(FM_BAD_HANDLE, fm_mind_drive(mind, agents, 1, 0));
     OK(fm_pool_free(pool));
     OK(fm_world_check(world));
+    OK(fm_world_free(world));
+}
+
+static void test_what_has_ended_is_decided_anew_in_the_run_after_the_next(void) {
+    fm_world world;
+    fm_pool pool;
+    fm_schedule mind;
+    OK(fm_world_new(&world));
+    OK(fm_pool_new(0, &pool));
+    static const char *names[1024];
+    static char texts[1024][8];
+    for (int i = 0; i < 1024; i++) snprintf(texts[i], 8, "a%d", i), names[i] = texts[i];
+    fm_mind_desc desc = {FM_TREE, "sequence_memory { a1023 a0 }", NULL, 0, names, 1024};
+    OK(fm_mind_new(world, &desc, &mind));
+    fm_entity agent = 0;
+    OK(fm_spawn(world, NULL, 0, NULL, 1, &agent));
+    OK(fm_mind_drive(mind, &agent, 1, 0));
+    int32_t action;
+    const int32_t expected[] = {1023, -1, 0, 0};
+    for (int run = 0; run < 4; run++) {
+        OK(fm_schedule_run(mind, pool));
+        OK(fm_mind_current(mind, &agent, 1, &action));
+        CHECK(action == expected[run]);
+        if (run == 0) OK(fm_mind_end(mind, &agent, 1, true));
+    }
+    OK(fm_schedule_free(mind));
+    OK(fm_pool_free(pool));
     OK(fm_world_free(world));
 }
 
@@ -252,6 +285,7 @@ static void test_a_saved_schedule_remembers_what_it_saw(void) {
     fm_blob save, snapshot;
     const uint8_t *bytes;
     size_t len;
+    OK(fm_relate(world, FM_CHILD_OF, &entities[1], &entities[2], 1));
     OK(fm_save(schedule, &save));
     OK(fm_snapshot(world, &snapshot));
     for (int i = 0; i < 3; i++) OK(fm_set(world, entities[i], number, (const uint8_t *)values, 4));
@@ -265,6 +299,19 @@ static void test_a_saved_schedule_remembers_what_it_saw(void) {
     OK(fm_restore(world, bytes, len));
     OK(fm_schedule_run(schedule, pool));
     CHECK(counted == 203); /* a world that was restored by itself is new to it */
+    /* A world that has not used the relation yet. */
+    fm_world other;
+    fm_schedule other_schedule;
+    fm_entity child = 0;
+    OK(fm_world_new(&other));
+    OK(fm_component_register(other, &desc, &number));
+    OK(fm_schedule_new(other, &system, 1, &other_schedule));
+    OK(fm_blob_bytes(save, &bytes, &len));
+    OK(fm_load(other_schedule, bytes, len));
+    OK(fm_sources(other, FM_CHILD_OF, entities[2], &child, 1, &len));
+    CHECK(len == 1 && child == entities[1]);
+    OK(fm_schedule_free(other_schedule));
+    OK(fm_world_free(other));
     OK(fm_blob_free(save));
     OK(fm_blob_free(snapshot));
     OK(fm_schedule_free(schedule));
@@ -307,6 +354,7 @@ int main(void) {
     test_a_mind_decides(FM_UTILITY, REASONER);
     test_a_mind_decides(FM_TREE, TREE);
     test_a_mind_decides(FM_MACHINE, MACHINE);
+    test_what_has_ended_is_decided_anew_in_the_run_after_the_next();
     test_agents_walk_to_their_goals();
     test_a_saved_schedule_remembers_what_it_saw();
     test_lent_threads_come_home();

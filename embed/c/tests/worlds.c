@@ -311,6 +311,8 @@ static void test_a_restored_world_has_the_same_hash(void) {
     position(other, 0);
     spawn_all(world, pos);
     OK(fm_despawn(world, entities + 10, 100));
+    /* The other one has not used the relation yet. */
+    OK(fm_relate(world, FM_CHILD_OF, &entities[1], &entities[2], 1));
     fm_blob blob;
     const uint8_t *bytes;
     size_t len, uncovered;
@@ -322,6 +324,9 @@ static void test_a_restored_world_has_the_same_hash(void) {
     OK(fm_restore(other, bytes, len));
     OK(fm_state_hash(other, &after, &uncovered));
     CHECK(before == after);
+    fm_entity child = 0;
+    OK(fm_sources(other, FM_CHILD_OF, entities[2], &child, 1, &len));
+    CHECK(len == 1 && child == entities[1]);
     OK(fm_world_clear(world));
     OK(fm_state_hash(world, &after, &uncovered));
     CHECK(before != after);
