@@ -43,13 +43,6 @@ pub(crate) struct Rules {
     pub(crate) ticks: u32,
 }
 
-impl Rules {
-    /// How many actions there are.
-    pub(crate) const fn actions(self) -> u8 {
-        if self.dungeon { MOVES + 1 } else { MOVES }
-    }
-}
-
 #[derive(Component, Clone, Copy, Pod, Zeroable, PartialEq)]
 #[repr(transparent)]
 struct Place(Cell);
@@ -395,10 +388,14 @@ impl Field {
         hash.value()
     }
 
+    /// The wolves, once they have decided.
+    fn minds(&self) -> impl Iterator<Item = &Wolf> {
+        self.world.query_ref::<&Wolf>().into_iter().filter(|_| self.tick > 0)
+    }
+
     /// What each wolf chose in the last tick, and the scores of all that it could choose.
     pub(crate) fn decisions(&self, mind: &Reasoner) -> Vec<Decision> {
-        let wolves = self.world.query_ref::<&Wolf>().into_iter();
-        wolves
+        self.minds()
             .map(|wolf| {
                 let scored = mind.names().map(str::to_owned).zip(wolf.scores);
                 (self.tick, wolf.chosen as usize, scored.collect())
@@ -408,7 +405,6 @@ impl Field {
 
     /// Why each wolf did what it did in the last tick.
     pub(crate) fn reasons(&self, mind: &Reasoner) -> Vec<String> {
-        let wolves = self.world.query_ref::<&Wolf>().into_iter();
         let reason = |(number, wolf): (usize, &Wolf)| {
             let scored = mind.names().zip(wolf.scores);
             let (chosen, others): (Vec<_>, Vec<_>) =
@@ -423,6 +419,6 @@ impl Field {
                 texts(others)
             )
         };
-        wolves.enumerate().map(reason).collect()
+        self.minds().enumerate().map(reason).collect()
     }
 }

@@ -5,7 +5,7 @@
 //!
 //! * the memory of a column stays where it is while the world's book ([`Book`]) has the lease,
 //!   because every change of structure asks the book first;
-//! * the book forgets the lease in [`Terms::end`] alone, which refuses while a buffer is out;
+//! * the book forgets the lease in [`Terms::give_back`] alone, once it has ended and no buffer is out;
 //! * a buffer that is out keeps its column alive, a column its lease, a lease the world.
 #![expect(unsafe_code, reason = "lends memory by the buffer protocol")]
 
@@ -77,18 +77,26 @@ struct Use {
 }
 
 impl Terms {
-    fn end(&self) -> PyResult<()> {
+    /// Ends the lease, and says how many buffers are out: no more are lent, and with the last one that
+    /// comes back the columns are free.
+    fn end(&self) -> usize {
         let mut use_ = self.use_.lock();
-        if use_.ended {
-            return Ok(());
+        if !core::mem::replace(&mut use_.ended, true) && use_.out == 0 {
+            self.give_back();
         }
-        if use_.out > 0 {
-            return Err(LeasedError::new_err(format!(
-                "{} arrays still share memory with the columns of this lease: `del` or copy them",
-                use_.out
-            )));
+        use_.out
+    }
+
+    /// A buffer came back.
+    fn take_back(&self) {
+        let mut use_ = self.use_.lock();
+        use_.out -= 1;
+        if use_.ended && use_.out == 0 {
+            self.give_back();
         }
-        use_.ended = true;
+    }
+
+    fn give_back(&self) {
         let mut state = self.state.lock();
         state.book.leases -= 1;
         for column in &self.columns {
@@ -96,14 +104,13 @@ impl Terms {
             let at = lent.iter().position(|it| it == column).expect("it was lent");
             lent.swap_remove(at);
         }
-        Ok(())
     }
 }
 
 impl Drop for Terms {
     fn drop(&mut self) {
         // No buffer is out: each keeps its column alive, which keeps this alive.
-        _ = self.end();
+        self.end();
     }
 }
 
@@ -129,9 +136,14 @@ impl Lease {
         self.runs.iter().map(copy).collect()
     }
 
-    /// Ends the lease. LeasedError while an array shares memory with a column.
+    /// Ends the lease. LeasedError if an array shares memory with a column: it ends with the last of them.
     fn release(&self) -> PyResult<()> {
-        self.terms.end()
+        match self.terms.end() {
+            0 => Ok(()),
+            out => Err(LeasedError::new_err(format!(
+                "{out} arrays still share memory with the columns of this lease: `del` or copy them"
+            ))),
+        }
     }
 }
 
@@ -186,7 +198,7 @@ impl Column {
         let filled =
             unsafe { ffi::PyBuffer_FillInfo(view, slf.as_ptr(), start, len, read_only, flags) };
         if filled != 0 {
-            column.terms.use_.lock().out -= 1;
+            column.terms.take_back();
             return Err(PyErr::fetch(slf.py()));
         }
         Ok(())
@@ -197,7 +209,7 @@ impl Column {
     /// # Safety
     /// As the buffer protocol asks: the buffer is one that `__getbuffer__` gave.
     unsafe fn __releasebuffer__(&self, _view: *mut ffi::Py_buffer) {
-        self.terms.use_.lock().out -= 1;
+        self.terms.take_back();
     }
 
     /// How many bytes there are.

@@ -3,7 +3,9 @@
 use core::alloc::Layout;
 use std::sync::Arc;
 
-use formic_ecs::{ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, Entity, Snapshot};
+use formic_ecs::{
+    ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, Entity, RelationError, Snapshot,
+};
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::buffer::PyBuffer;
 use pyo3::prelude::*;
@@ -249,7 +251,10 @@ impl World {
         let mut state = self.lock_free()?;
         let parent = parent.map(entity_of).transpose()?;
         let set = state.world.relation_mut::<ChildOf>().set_parent(entity_of(child)?, parent);
-        set.map_err(|error| FormicError::new_err(error.to_string()))
+        set.map_err(|error| match error {
+            RelationError::NoSuchEntity(error) => no_entity(error),
+            error => FormicError::new_err(error.to_string()),
+        })
     }
 
     fn parent(&self, child: u64) -> PyResult<Option<u64>> {
@@ -302,6 +307,8 @@ impl World {
         let bad = |error: &dyn core::fmt::Display| BadDataError::new_err(error.to_string());
         let snapshot = Snapshot::from_bytes(bytes).map_err(|error| bad(&error))?;
         let mut state = self.lock_free()?;
+        // Every world has it, but only from its first use on.
+        state.world.relation_mut::<ChildOf>();
         state.world.restore(&snapshot).map(drop).map_err(|error| bad(&error))
     }
 

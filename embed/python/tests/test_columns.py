@@ -147,6 +147,41 @@ def test_an_array_that_is_kept_keeps_the_world_as_it_is(world):
     world.despawn(ants)
 
 
+def test_columns_that_are_kept_keep_nothing_as_it_is(world):
+    ants = world.spawn(3, Position=(1, 1))
+    with pytest.raises(formic.LeasedError, match="1 arrays still share memory"):
+        with world.query("mut Position").columns() as runs:
+            ((position,),) = runs
+            kept = np.asarray(position)
+    with pytest.raises(formic.ReleasedError):
+        position["x"]
+    with pytest.raises(formic.LeasedError):
+        world.despawn(ants)
+    del kept
+    world.despawn(ants)
+    world.check()
+
+
+def test_a_column_may_say_where_and_be_one_of_several_results(world):
+    world.register("Number", "i4")
+    world.register("On", "?")
+    world.spawn(3, Number=[5, 6, 7], On=[True, False, True], Position=(1, 2))
+    with world.query("mut Number", "On", "mut Position").columns() as runs:
+        ((number, on, position),) = runs
+        assert np.sum(number, where=on) == 12
+        assert np.add(number, 1, where=on, out=number) is number and number.tolist() == [6, 6, 8]
+        quotient, rest = np.divmod(number, 4, out=(None, number))
+        assert quotient.tolist() == [1, 1, 2] and rest is number and number.tolist() == [2, 2, 0]
+        # In place as well: some of the fields, no row.
+        parts = [position[["y"]], position[:0], position[1:][["x", "y"]], position[..., None]]
+        parts[0]["y"] = 9
+        copies = [position[[0, 1]], position["x"][on], number[on, None]]
+        copies[0]["x"] = 9
+        assert position["y"].tolist() == [9, 9, 9] and position["x"].tolist() == [1, 1, 1]
+    world.spawn()
+    assert len(parts[3].__slots__) == 3 and copies[1].tolist() == [1, 1]
+
+
 def test_an_array_outlives_its_world(world):
     world.spawn(1000, Position=(4, 5))
     runs = world.query("Position").columns().__enter__()

@@ -151,6 +151,7 @@ def test_a_berry_is_worth_one_and_a_wolf_costs_five():
 def test_wolves_say_why():
     env = Foragers()
     env.reset(seed=1)
+    assert env.reasons() == env.decisions() == []
     env.step(0)
     first = env.reasons()[0]
     assert first.startswith("tick 1: wolf 0 chose ") and " over " in first
@@ -198,9 +199,12 @@ def test_bad_input_is_one_clear_error(call):
     ],
 )
 def test_a_call_that_is_refused_changes_no_episode(error, call):
-    envs, others = make_vec(num_envs=3, threads=1), make_vec(num_envs=3)
+    envs, others = make_vec(num_envs=3, threads=1, ticks=2), make_vec(num_envs=3, ticks=2)
     for it in (envs, others):
         it.reset(seed=4)
+        # All of them begin anew in the next step.
+        it.step(np.full(3, 2))
+        it.step(np.full(3, 2))
     with pytest.raises(error):
         call(envs)
     for _ in range(3):
@@ -212,8 +216,16 @@ def test_a_call_that_is_refused_changes_no_episode(error, call):
 def test_a_seed_may_be_a_number_of_numpy():
     envs = make_vec(num_envs=2)
     first, _ = envs.reset(seed=3)
-    again, _ = envs.reset(seed=np.int64(3))
-    assert np.array_equal(first, again)
+    for seed in (np.int64(3), [np.int64(3), 4], np.array([3, 4])):
+        again, _ = envs.reset(seed=seed)
+        assert np.array_equal(first, again)
+
+
+def test_seeds_are_those_of_single_environments():
+    envs = make_vec(num_envs=3)
+    singles = gymnasium.make_vec("formic/Foragers-v0", 3, vectorization_mode="sync")
+    for seed in ([1, 2, 3], [None, 7, None], None, 5, [None, None, 1]):
+        assert np.array_equal(envs.reset(seed=seed)[0], singles.reset(seed=seed)[0])
 
 
 def _stepped(action, kind=Foragers):

@@ -18,6 +18,7 @@ def world():
     world.register("Ant")
     world.register("Cell", [("x", "i2"), ("y", "i2")])
     world.register("Name", "S4")
+    world.register("Nested", [("c", [("x", "i2")]), ("n", "i4", (2,))])
     return world
 
 
@@ -53,6 +54,23 @@ def test_numbers_that_fit_may_be_of_other_types(world):
     assert world.get(int(ants[0]), "Name") == b"ant"
 
 
+def test_fields_may_have_fields_and_arrays(world):
+    world.register("Part", [("n", "i4"), ("v", "f4", (2,)), ("sub", [("z", "i2")])])
+    ants = world.spawn(2, Part=(3, [0.5, 1], (7,)))
+    world.insert(ants[1:], "Part", [(4, (2, 3), (8,))])
+    assert [world.get(it, "Part")["v"].tolist() for it in ants] == [[0.5, 1], [2, 3]]
+    assert [world.get(it, "Part")["sub"]["z"] for it in ants] == [7, 8]
+
+
+def test_a_tag_has_an_empty_value(world):
+    ant = world.spawn(1, Ant=())[0]
+    world.set(ant, "Ant", ())
+    assert world.get(ant, "Ant").dtype == np.dtype([])
+    world.remove(ant, "Ant")
+    with pytest.raises(formic.NoSuchComponentError):
+        world.get(ant, "Ant")
+
+
 def test_a_value_of_one_stands_for_all(world):
     world.spawn(1000, Position=(1, 2), Hunger=0.5)
     with world.query("Position", "Hunger").columns() as runs:
@@ -78,6 +96,15 @@ def test_a_snapshot_brings_everything_back(world):
     world.restore(before)
     assert world.state_hash() == hash_before and len(world) == 5000
     world.check()
+
+
+def test_children_come_back_in_a_world_that_had_none(world):
+    ants = world.spawn(2)
+    world.set_parent(ants[0], ants[1])
+    other = formic.World()
+    other.restore(world.snapshot())
+    assert other.children(ants[1]).tolist() == [ants[0]] and other.state_hash() == world.state_hash()
+    other.check()
 
 
 def test_bytes_that_are_no_snapshot_change_nothing(world):
@@ -111,6 +138,7 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (formic.NoSuchEntityError, lambda w, a: w.despawn([a[0], 0])),
         (formic.NoSuchEntityError, lambda w, a: w.insert([a[0], 2**63], "Hunger", 1)),
         (formic.NoSuchEntityError, lambda w, a: w.get(2**63, "Position")),
+        (formic.NoSuchEntityError, lambda w, a: w.set_parent(a[0], 2**33)),
         (formic.FormicError, lambda w, a: w.register("Position", "f8")),
         (formic.FormicError, lambda w, a: w.set_parent(a[0], a[0])),
         (formic.FormicError, lambda w, a: w.set_enabled(a, "Position", False)),
@@ -137,6 +165,9 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (ValueError, lambda w, a: w.insert(a, "Cell", (1.5, 2))),
         (ValueError, lambda w, a: w.insert(a, "Cell", [(1, 2), (3, 4.5)])),
         (ValueError, lambda w, a: w.insert(a, "Cell", np.array([(1.5, 2), (3, 4)], VECTOR))),
+        (ValueError, lambda w, a: w.insert(a, "Cell", np.array([1.5, 2]))),
+        (ValueError, lambda w, a: w.insert(a, "Nested", ((1.5,), (1, 2)))),
+        (ValueError, lambda w, a: w.insert(a, "Nested", np.array(((1,), (1, 2.5)), [("c", [("x", "f4")]), ("n", "f4", 2)]))),
         (ValueError, lambda w, a: w.insert(a, "Name", b"a long name")),
         (OverflowError, lambda w, a: w.insert(a, "Cell", (1, 70_000))),
         (OverflowError, lambda w, a: w.spawn(-1)),

@@ -100,19 +100,20 @@ class Column(NDArrayOperatorsMixin):
         return np.array(self._array(), dtype=dtype, copy=copy)
 
     def __array_ufunc__(self, ufunc: Any, method: str, *inputs: Any, **kwargs: Any) -> Any:
+        result = getattr(ufunc, method)(*_array_of(inputs), **_array_of(kwargs))
         out = kwargs.get("out", ())
-        if out:
-            kwargs["out"] = tuple(_array_of(it) for it in out)
-        result = getattr(ufunc, method)(*(_array_of(it) for it in inputs), **kwargs)
-        return out[0] if len(out) == 1 else out or result
+        if len(out) > 1:
+            return tuple(new if given is None else given for given, new in zip(out, result, strict=True))
+        return out[0] if out else result
 
     def __array_function__(self, function: Any, _types: Any, args: Any, kwargs: Any) -> Any:
         return function(*_array_of(args), **_array_of(kwargs))
 
     def __getitem__(self, key: Any) -> Any:
-        part = self._array()[key]
+        whole = self._array()
+        part = whole[key]
         # A part in place, or a copy: what numpy makes of lists and masks, and single numbers.
-        if isinstance(part, np.void) or (isinstance(part, np.ndarray) and _is_basic(key)):
+        if isinstance(part, np.void) or (isinstance(part, np.ndarray) and part.base is whole.base):
             return Column(self._column, self._dtype, (*self._keys, key))
         return part
 
@@ -136,12 +137,6 @@ class Column(NDArrayOperatorsMixin):
             return f"Column({self._array()!r})"
         except _formic.ReleasedError:
             return "Column(released)"
-
-
-def _is_basic(key: Any) -> bool:
-    if isinstance(key, tuple):
-        return all(_is_basic(it) for it in key)
-    return key is None or key is Ellipsis or isinstance(key, str | int | np.integer | slice)
 
 
 def _array_of(value: Any) -> Any:

@@ -27,7 +27,7 @@ threads. ``reasons`` says why each wolf or guard did what it did, ``render`` dra
 from __future__ import annotations
 
 import operator
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import gymnasium
@@ -47,8 +47,12 @@ _FIELD = {"side": 16, "wolves": 2, "berries": 12, "ticks": 200}
 _DUNGEON = {"side": 32, "guards": 3, "gold": 40, "ticks": 300}
 
 
+#: The last action of a field, and of a dungeon.
+_LAST = (4, 5)
+
+
 def _spaces(dungeon: bool) -> tuple[gymnasium.Space[Any], gymnasium.Space[Any]]:
-    return gymnasium.spaces.Box(0, 1, _SEEN, np.float32), gymnasium.spaces.Discrete(6 if dungeon else 5)
+    return gymnasium.spaces.Box(0, 1, _SEEN, np.float32), gymnasium.spaces.Discrete(_LAST[dungeon] + 1)
 
 
 class _Fields:
@@ -63,17 +67,19 @@ class _Fields:
         rules = {_NAMES.get(name, name): value for name, value in {**usual, **given}.items()}
         self._fields = _formic.Fields(count, threads, dungeon, foragers=foragers, **rules)
         self.count, self.foragers, self._side = count, foragers, rules["side"]
+        self._last = _LAST[dungeon]
 
     def reset(self, again: list[tuple[int, int]]) -> None:
         self._fields.reset(again)
 
-    def step(self, actions: Any, again: list[tuple[int, int]] | None = None) -> None:
+    def step(self, actions: Any, again: Callable[[], list[tuple[int, int]]] = list) -> None:
         given = np.asarray(actions).reshape(-1)
         if given.dtype.kind not in "iu":
             raise _formic.FormicError(f"actions are integers, not {given.dtype}")
-        # What is no byte is no action either.
-        given = np.where((given < 0) | (given > 255), 255, given)
-        self._fields.step(given.tolist(), again or [])
+        if given.size != self.count * self.foragers or ((given < 0) | (given > self._last)).any():
+            raise _formic.FormicError(f"{self.count * self.foragers} actions from 0 to {self._last}")
+        # Only now: a step that is refused draws no seeds.
+        self._fields.step(given.tolist(), again())
 
     def look(self) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray]:
         seen, rewards, caught, over = self._fields.look()
@@ -186,11 +192,17 @@ class _Many(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
             if isinstance(seed, int | np.integer):
                 seeds: list[int | None] = [int(seed) + number for number in range(self.num_envs)]
             else:
-                seeds = [None] * self.num_envs if seed is None else list(seed)
+                some = [None] * self.num_envs if seed is None else seed
+                seeds = [None if it is None else operator.index(it) for it in some]
             if len(seeds) != self.num_envs:
                 raise _formic.FormicError(f"{self.num_envs} seeds, not {len(seeds)}")
-            # The generators that single environments have, so that these are the same episodes.
-            self._random = [gymnasium.utils.seeding.np_random(it)[0] for it in seeds]
+            # The generators that single environments have, so that these are the same episodes: a seed
+            # that is None leaves one as it is.
+            known: list[np.random.Generator | None] = [*self._random] or [None] * self.num_envs
+            self._random = [
+                old if it is None and old else gymnasium.utils.seeding.np_random(it)[0]
+                for it, old in zip(seeds, known, strict=True)
+            ]
         self._fields.reset(self._seeds(range(self.num_envs)))
         self._ended[:] = False
         return self._fields.look()[0][:, 0], {}
@@ -202,7 +214,7 @@ class _Many(VectorEnv[np.ndarray, np.ndarray, np.ndarray]):
     def step(
         self, actions: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray, np.ndarray, np.ndarray, dict[str, Any]]:
-        self._fields.step(actions, self._seeds(np.flatnonzero(self._ended).tolist()))
+        self._fields.step(actions, lambda: self._seeds(np.flatnonzero(self._ended).tolist()))
         seen, rewards, caught, over = self._fields.look()
         ended = caught[:, 0]
         truncated = over & ~ended

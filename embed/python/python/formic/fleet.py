@@ -377,7 +377,8 @@ class Fleet:
                 await asyncio.sleep(0.2)
 
     async def submit(self, jobs: Iterable[Job], copy: int = 0) -> int:
-        """Queues jobs, and returns how many of them were not queued before.
+        """Queues jobs, and returns how many of them were not queued before: in the last day, for as long
+        the server knows. One that is queued again is run again.
 
         Another ``copy`` of a job is run again, and its answer compared.
         """

@@ -11,9 +11,9 @@ class Schelling:
     """Schelling's model of segregation on a torus of ``side`` x ``side`` cells.
 
     Residents of two kinds fill the share ``density`` of the cells. One of whose neighbours less than the
-    share ``homophily`` is of its kind, or who has none, is unhappy. In a step all that are unhappy move, one
-    after the other in random order, each to a random empty cell; then all look again. Whether one stays is a
-    utility of that share. The same seed gives the same town on any number of ``threads`` besides the caller's.
+    share ``homophily`` is of its kind is unhappy; who has no neighbours has the share 0. In a step all that are
+    unhappy move, one after the other in random order, each to a random empty cell; then all look again. Whether
+    one stays is a utility of that share. The same seed gives the same town on any number of ``threads`` besides the caller's.
     """
 
     def __init__(

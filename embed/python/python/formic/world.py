@@ -65,10 +65,10 @@ class World:
         if dtype.itemsize == 0:
             return memoryview(b"")
         base, shape = dtype.base, dtype.shape
-        given = np.asarray(values)
-        if given.dtype != base:
-            before, given = given, np.asarray(values, base)
-            if _is_cut(base, before, given, values):
+        before = given = _as_given(base, values)
+        if before.dtype != base:
+            given = np.asarray(values, base)
+            if _is_cut(base, before, given):
                 raise ValueError(f"{name}: {base} does not hold these values as they are")
         try:
             whole = np.broadcast_to(given, (count, *shape))
@@ -116,8 +116,8 @@ class World:
     def get(self, entity: int, name: str) -> Any:
         """A copy of the value that an entity has of a component."""
         dtype = self.dtype(name)
-        value = np.frombuffer(self._world.get(operator.index(entity), name), dtype.base)
-        return value.reshape(dtype.shape)[()].copy()
+        value = self._world.get(operator.index(entity), name)
+        return np.ndarray(dtype.shape, dtype.base, value)[()].copy()
 
     def set(self, entity: int, name: str, value: npt.ArrayLike) -> None:
         """Writes the value of a component that an entity has."""
@@ -176,7 +176,7 @@ class World:
         self._world.clear()
 
     def version(self) -> int:
-        """What is written from now on has changed since this version."""
+        """What is written from now on has changed since this version, until the world is restored."""
         return self._world.version()
 
     def snapshot(self) -> bytes:
@@ -196,21 +196,29 @@ class World:
         self._world.check()
 
 
-def _is_cut(base: np.dtype[Any], before: Any, given: Any, values: Any) -> bool:
+def _as_given(base: np.dtype[Any], values: Any) -> Any:
+    """Values before they are made some of ``base``. Tuples get its fields: those with parts of their own
+    are no plain array."""
+    has_fields = base.names is None or getattr(getattr(values, "dtype", None), "names", None) is not None
+    return np.asarray(values, None if has_fields else [(name, "O") for name in base.names or ()])
+
+
+def _is_cut(base: np.dtype[Any], before: Any, given: Any) -> bool:
     """Whether numpy cut values off to make whole numbers, truth values or texts of them."""
     if base.names is None:
         kinds = {"i": "iufb", "u": "iufb", "b": "iufb", "U": "U", "S": "S"}.get(base.kind, "")
         return before.dtype.kind in kinds + "O" * bool(kinds) and bool((given != before).any())
-    if before.dtype.names is None:
-        # Tuples: once more as they are, without nested ones.
-        before = np.asarray(values, [(name, "O") for name in base.names])
-    parts: list[tuple[np.dtype[Any], Any, Any]] = []
-    if before.dtype.names == base.names:
-        for name in base.names:
-            dtype = base[name].base
-            if dtype.names is None and base[name].shape == ():
-                parts.append((dtype, before[name], given[name]))
-    return any(_is_cut(dtype, was, now, None) for dtype, was, now in parts)
+    if before.dtype.names != base.names:
+        return False
+    for name in base.names:
+        dtype, part = base[name], before[name]
+        if part.dtype.kind == "O" and dtype.names is not None:
+            part = _as_given(dtype, part.tolist())
+        # Of arrays in tuples only numpy knows the shape.
+        is_known = part.dtype.kind != "O" or dtype.shape == ()
+        if is_known and _is_cut(dtype.base, part, given[name]):
+            return True
+    return False
 
 
 def _entities(entities: Some) -> memoryview:
