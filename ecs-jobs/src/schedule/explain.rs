@@ -14,7 +14,7 @@ use super::stages::Part;
 pub struct Explanation {
     /// The system.
     pub system: String,
-    /// The tick of the last run; `None` if there was none.
+    /// The tick of the last run; `None` if there was none, or none since a game was loaded.
     pub tick: Option<u64>,
     /// The reason.
     pub reason: Reason,
@@ -54,7 +54,7 @@ pub enum Reason {
     },
     /// The run is being stepped through, and has not reached it.
     NotYet,
-    /// The schedule has not run yet.
+    /// The schedule has not run yet, or not since a game was loaded.
     NeverRun,
 }
 
@@ -65,7 +65,12 @@ impl fmt::Display for Explanation {
         let why = match reason {
             Reason::Ran => return write!(f, "{system} ran{tick}"),
             Reason::Panicked => return write!(f, "{system} panicked{tick}"),
-            Reason::NeverRun => return write!(f, "{system} has not run: the schedule has not"),
+            Reason::NeverRun => {
+                return write!(
+                    f,
+                    "{system} has not run: the schedule has not since it was built or loaded"
+                );
+            }
             Reason::NotYet => {
                 return write!(f, "{system} has not run{tick}: its turn is still to come");
             }
@@ -154,7 +159,7 @@ impl Schedule {
     pub(super) fn explanation(&self, number: usize) -> Explanation {
         let node = &self.nodes[number].info;
         let reason = match self.last_outcome(number) {
-            None if self.tick == 0 => Reason::NeverRun,
+            None if self.tick == self.first_tick => Reason::NeverRun,
             None if self.begun.is_some() => Reason::NotYet,
             None => Reason::NotReached { panicked: self.panicked_names() },
             Some(Outcome::Ran) => Reason::Ran,
@@ -175,7 +180,8 @@ impl Schedule {
                 Reason::GroupOff { group, condition }
             }
         };
-        Explanation { system: node.name.clone(), tick: self.tick.checked_sub(1), reason }
+        let tick = (self.tick > self.first_tick).then(|| self.tick - 1);
+        Explanation { system: node.name.clone(), tick, reason }
     }
 
     fn condition_name(&self, node: usize, condition: u32) -> String {

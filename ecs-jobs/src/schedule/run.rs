@@ -15,7 +15,6 @@ use crate::static_graph::measures;
 ///
 /// It prints as the plan of a run: stages of systems that can run in parallel, exclusive systems, and the
 /// sync points between them.
-/// and the sync points between them.
 pub struct Schedule {
     pub(super) world: u64,
     names: Vec<String>,
@@ -27,6 +26,8 @@ pub struct Schedule {
     pub(super) aging: Vec<EventAging>,
     /// The number of the next run.
     pub(super) tick: u64,
+    /// The number of the first run since the schedule was built or a game was loaded.
+    pub(super) first_tick: u64,
     /// For each part of the plan, whether several threads are worth it. At first this is unknown, and
     /// other threads are asked to help.
     shared: Vec<bool>,
@@ -92,6 +93,7 @@ impl Schedule {
             plan,
             aging,
             tick: 0,
+            first_tick: 0,
             measure_next: false,
             begun: None,
         }
@@ -122,7 +124,7 @@ impl Schedule {
 
     /// Continues with this run, after a game was loaded.
     pub(super) fn resume_at(&mut self, tick: u64) {
-        self.tick = tick;
+        (self.tick, self.first_tick) = (tick, tick);
         self.nodes.iter_mut().for_each(|node| node.state.get_mut().last = None);
     }
 

@@ -289,7 +289,7 @@ fn every_reason_is_a_sentence() {
         let all = schedule.explain_all().to_string();
         assert!(all.lines().any(|line| line.ends_with(text)), "{text} in {all}");
     };
-    says(&schedule, "system has not run: the schedule has not");
+    says(&schedule, "system has not run: the schedule has not since it was built or loaded");
     schedule.run(&mut world, &pool(0));
     says(&schedule, "system did not run in tick 0: it runs every 3 ticks, next in 1");
     says(&schedule, "other did not run in tick 0: flag<0> was false");

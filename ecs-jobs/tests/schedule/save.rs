@@ -7,7 +7,7 @@ use crate::support::{pool, pools};
 use formic_ecs::Codec;
 use formic_ecs::prelude::*;
 use formic_jobs::prelude::*;
-use formic_jobs::{LoadError, MalformedSave, Save, SaveError, SaveRules};
+use formic_jobs::{LoadError, MalformedSave, Reason, Save, SaveError, SaveRules};
 
 #[derive(Component, Clone, Copy, Debug, bytemuck::Pod, bytemuck::Zeroable)]
 #[component(tracked)]
@@ -178,6 +178,26 @@ fn a_game_that_is_saved_at_any_tick_goes_on_the_same_on_any_number_of_threads() 
             assert_eq!(again, saves[later], "tick {later} of a game saved at {tick}");
             its_schedule.run(&mut other, &pools[later % pools.len()]);
         }
+    }
+}
+
+#[test]
+fn no_system_of_a_loaded_game_is_said_to_have_missed_its_turn() {
+    let (mut world, mut schedule) = begin();
+    let pool = pool(0);
+    let save = Save::of(&world, &schedule).unwrap();
+    (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
+    let later = Save::of(&world, &schedule).unwrap();
+    for save in [save, later] {
+        save.load(&mut world, &mut schedule).unwrap();
+        for explained in schedule.explain_all().0 {
+            assert_eq!((explained.tick, explained.reason), (None, Reason::NeverRun));
+        }
+        schedule.step(&mut world, &pool);
+        let tick = save.tick();
+        let all = schedule.explain_all().0;
+        assert!(all.iter().all(|it| it.tick == tick && it.reason != Reason::NeverRun));
+        schedule.run(&mut world, &pool);
     }
 }
 
