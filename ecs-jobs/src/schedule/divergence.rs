@@ -84,8 +84,8 @@ impl SteppedGame for Rerun {
 pub struct Divergence {
     /// The tick, counted from 0.
     pub tick: u64,
-    /// The system or sync point after which they differ. `None` if they differ only when the systems of a
-    /// tick run in parallel, not one by one.
+    /// The system or sync point after which they differ, or `the start`, if they never were equal. `None`
+    /// if they differ only when the systems of a tick run in parallel, not one by one.
     pub after: Option<String>,
     /// The difference; the first run is *here*.
     pub difference: Difference,
@@ -135,7 +135,12 @@ impl Divergence {
         mut here: impl FnMut() -> Result<G, E>,
         mut there: impl FnMut() -> Result<G, E>,
     ) -> Result<Option<Self>, E> {
-        let Some(mut from) = Pair(here()?, there()?).last_equal(ticks) else { return Ok(None) };
+        let mut pair = Pair(here()?, there()?);
+        if let Some(difference) = pair.difference() {
+            return Ok(Some(Self { tick: 0, after: Some("the start".to_owned()), difference }));
+        }
+        let Some(mut from) = pair.last_equal(ticks) else { return Ok(None) };
+        drop(pair);
         for _ in 0..ATTEMPTS {
             let mut pair = Pair(here()?, there()?);
             (0..from).for_each(|_| pair.tick());

@@ -260,3 +260,17 @@ fn of_two_worlds_a_value_an_entity_and_a_component_come_before_an_order() {
         }
     }
 }
+
+#[test]
+fn games_that_differ_from_the_start_are_compared_as_they_start() {
+    let start = |hunger: u64| {
+        let mut game = game(1, 0, |schedule| schedule);
+        game.world.spawn(Hunger(hunger));
+        game
+    };
+    for ticks in [0, 1, 20] {
+        let found = Divergence::search(ticks, || start(1), || start(2));
+        let difference = check(found, 0, "the start");
+        assert!(difference.to_string().contains("Hunger(1) here and Hunger(2) there"));
+    }
+}
