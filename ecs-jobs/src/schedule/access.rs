@@ -74,6 +74,8 @@ pub(super) struct EventAging {
     /// Whether the schedule has systems that write them.
     pub(super) writes: bool,
     pub(super) age: fn(&mut World, bool),
+    /// Notes that a schedule writes them.
+    pub(super) note_writer: fn(&mut World),
     /// The name of the type.
     pub(super) name: &'static str,
     pub(super) resource: TypeId,

@@ -166,8 +166,8 @@ impl ScheduleBuilder {
     ///
     /// # Errors
     /// Returns an error if the order is cyclic or names a system that was not added, if a system requests
-    /// conflicting accesses, if a condition writes, or if ambiguities or missing resources exist and are
-    /// denied.
+    /// conflicting accesses or [requires](super::SystemAccess::expect_before) an order that is not
+    /// declared, if a condition writes, or if ambiguities or missing resources exist and are denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
         let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         let draft = Draft::new(self.systems);
@@ -176,8 +176,8 @@ impl ScheduleBuilder {
         let silenced = draft.silenced();
         let after_earlier = draft.after_earlier();
         let boundary_count = names.len() - draft.nodes.len();
-        let mut built = Built::of(draft, &names, world)?;
-        if let Some(missing) = built.missing.take().filter(|_| self.deny_missing_resources) {
+        let built = Built::of(draft, &names, world)?;
+        if let Some(missing) = built.missing(world).filter(|_| self.deny_missing_resources) {
             return Err(missing);
         }
 
@@ -207,6 +207,8 @@ impl ScheduleBuilder {
         }
         let parts = stages::cut(&graph, &built.accesses, boundary_count);
         let plan = Plan::new(graph, parts, self.sharing);
+        let written = built.aging.iter().filter(|events| events.writes);
+        written.for_each(|events| (events.note_writer)(world));
         Ok(Schedule::new(world.id(), built, plan, self.skips_panics))
     }
 }

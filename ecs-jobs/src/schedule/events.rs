@@ -72,6 +72,7 @@ pub struct Events<T> {
     /// The number of the first event after each of the last agings.
     ages: VecDeque<u64>,
     lifetime: usize,
+    /// Whether a schedule was built that writes them.
     has_writers: bool,
 }
 
@@ -185,11 +186,21 @@ fn age<T: Send + Sync + 'static>(world: &mut World, writes: bool) {
     }
 }
 
+/// Notes that a schedule writes the events of a type. It does not count as a write.
+fn note_writer<T: Send + Sync + 'static>(world: &mut World) {
+    let version = world.resource_version::<Events<T>>().unwrap_or(0);
+    if let Some(mut events) = world.remove_resource::<Events<T>>() {
+        events.has_writers = true;
+        world.restore_resource(events, version);
+    }
+}
+
 fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
     access.add_event_aging(EventAging {
         id: TypeId::of::<T>(),
         writes,
         age: age::<T>,
+        note_writer: note_writer::<T>,
         name: type_name::<T>(),
         resource: TypeId::of::<Events<T>>(),
         save: |world, rules| match world.resource::<Events<T>>() {
@@ -299,7 +310,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
     type Item<'a> = EventWriter<'a, T>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> GatherState<T> {
-        ensure::<T>(world).has_writers = true;
+        ensure::<T>(world);
         access.add_resource_append::<Events<T>>();
         declare::<T>(access, true);
         Gather::init(world, access)

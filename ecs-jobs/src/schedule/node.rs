@@ -104,8 +104,6 @@ pub(super) struct Built {
     pub(super) accesses: Vec<SystemAccess>,
     pub(super) shared_conditions: SharedConditions,
     pub(super) aging: Vec<EventAging>,
-    /// The error of the first unconditional system that requires a missing resource.
-    pub(super) missing: Option<ScheduleError>,
 }
 
 impl Built {
@@ -120,7 +118,6 @@ impl Built {
             accesses: Vec::new(),
             shared_conditions: draft.sets.iter().map(|_| AtomicBool::new(true)).collect(),
             aging: Vec::new(),
-            missing: None,
         };
         let mut members = std::mem::take(&mut draft.members).into_iter();
         for (&kind, name) in draft.nodes.iter().zip(names) {
@@ -187,6 +184,19 @@ impl Built {
         Ok(pairs)
     }
 
+    /// The error of the first unconditional system that requires a missing resource.
+    pub(super) fn missing(&self, world: &World) -> Option<ScheduleError> {
+        self.nodes.iter().zip(&self.accesses).find_map(|(Node { info, state }, access)| {
+            let is_conditional =
+                !info.shared_conditions.is_empty() || !state.lock().conditions.is_empty();
+            let missing = |resource| {
+                let system = info.name.clone();
+                ScheduleError::MissingResource { system, resource }
+            };
+            access.missing_resource(world).filter(|_| !is_conditional).map(missing)
+        })
+    }
+
     /// Adds a node, whose access includes that of its conditions.
     fn push(
         &mut self,
@@ -197,13 +207,6 @@ impl Built {
         world: &mut World,
     ) -> Result<(), ScheduleError> {
         info.records_commands = access.records_commands();
-        if self.missing.is_none() && conditions.is_empty() && info.shared_conditions.is_empty() {
-            let missing = |resource| {
-                let system = info.name.clone();
-                ScheduleError::MissingResource { system, resource }
-            };
-            self.missing = access.missing_resource(world).map(missing);
-        }
         for condition in &mut conditions {
             let reads = condition.initialize(world);
             check_clashes(condition.name(), &reads)?;

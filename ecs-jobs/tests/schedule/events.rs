@@ -70,6 +70,20 @@ fn events_come_in_the_order_of_the_systems_whoever_is_first() {
 }
 
 #[test]
+fn events_that_a_function_wrote_once_age_with_the_schedule_that_reads_them() {
+    let mut world = world();
+    let pool = pool(0);
+    let mut schedule = Schedule::builder().add(hear).build(&mut world).unwrap();
+    world.run_system(&pool, |mut pings: EventWriter<Ping>| pings.send(Ping(0)));
+    for run in 1..9 {
+        schedule.run(&mut world, &pool);
+        assert_eq!(heard(&mut world), [run - 1]);
+        world.resource_mut::<Events<Ping>>().unwrap().send(Ping(run));
+        assert_eq!(world.resource::<Events<Ping>>().unwrap().len(), 2, "run {run}");
+    }
+}
+
+#[test]
 fn a_reader_before_the_writer_hears_in_the_next_run() {
     let mut world = world();
     let builder = Schedule::builder().add(hear).add(speaker(0, 0));

@@ -293,6 +293,14 @@ fn a_missing_resource_is_denied_by_the_name_of_its_system_unless_a_condition_gua
 }
 
 #[test]
+fn a_resource_that_a_later_system_brings_along_is_not_missed() {
+    fn look(_: Res<Events<u16>>) {}
+    fn send(_: EventWriter<u16>) {}
+    let builder = Schedule::builder().add((look, send)).deny_missing_resources();
+    assert!(builder.build(&mut World::new()).is_ok());
+}
+
+#[test]
 fn a_resource_that_a_system_does_without_is_not_missed() {
     fn look(number: Option<Res<u32>>, mut seen: ResMut<Vec<Option<u32>>>) {
         seen.push(number.map(|number| *number));
