@@ -78,7 +78,7 @@ trait Spawned: Send + Sync {
 /// # Panics
 ///
 /// Panics if it is polled after the underlying future has panicked, after it has returned its output, or
-/// after its pool was dropped.
+/// after its pool was dropped before the underlying future had ended.
 pub struct FutureTask<T>(StdArc<Task<T>>);
 
 struct Task<T> {

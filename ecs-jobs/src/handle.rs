@@ -48,7 +48,7 @@ impl fmt::Debug for JobHandle {
 pub enum JobError {
     /// The handle is of another pool, possibly one that no longer exists.
     OtherPool,
-    /// The job panicked, or was cancelled because one of its dependencies did.
+    /// The job panicked or was cancelled, or a job that it was scheduled after has failed.
     Failed(JobPanic),
     /// The calling thread is already in too many nested waits, each inside a job that it runs in the wait
     /// around it. One more could overflow its stack.
@@ -61,7 +61,7 @@ error_text! { JobError:
     Self::OtherPool => "the job is of another pool";
     Self::TooDeep => "this thread waits for jobs inside of jobs too deeply";
     Self::TimedOut => "the job was not done in time";
-    Self::Failed(_) => "the job panicked, or one that it comes after did";
+    Self::Failed(_) => "the job panicked or was cancelled, or one that it comes after was";
 }
 
 /// The panic that made a job fail.

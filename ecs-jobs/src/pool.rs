@@ -31,8 +31,11 @@ use std::ops::Range;
 /// # What a waiting thread does
 ///
 /// It runs jobs of the call that it waits for, and of calls made by those jobs, and no others. So a lock
-/// may be held across a call, as long as no job of that call takes it. [`broadcast`](Self::broadcast) is
-/// the exception: there, no job of the pool may take it.
+/// may be held across a call, as long as no job of that call takes it. The exceptions, across which no
+/// job of the pool may take it, are [`broadcast`](Self::broadcast) and the calls that run any job:
+/// [`flush`](Self::flush), [`block_on`](Self::block_on), [`try_run_one`](Self::try_run_one),
+/// [`run_until`](Self::run_until) and [`run_until_done`](Self::run_until_done). On the [main
+/// thread](Self::on_main), waits for a job also run the jobs for that thread.
 ///
 /// # Panics in jobs
 ///

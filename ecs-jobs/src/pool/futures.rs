@@ -16,9 +16,10 @@ impl Pool {
     /// the pool is dropped is dropped with it; code that awaits it on another pool panics.
     ///
     /// The thread that wakes a future never polls it. In a pool without threads of its own, a future is
-    /// polled only by a thread that waits there, in [`block_on`](Self::block_on) or
-    /// [`run_until`](Self::run_until); no other call polls it. A future that holds a [gate](Self::gate)
-    /// must end before the pool is dropped.
+    /// polled only by a thread that runs any job there, in [`block_on`](Self::block_on),
+    /// [`run_until`](Self::run_until), [`run_until_done`](Self::run_until_done),
+    /// [`try_run_one`](Self::try_run_one) or [`flush`](Self::flush), or while it drops the pool; no other
+    /// call polls it. A future that holds a [gate](Self::gate) must end before the pool is dropped.
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -39,7 +40,7 @@ impl Pool {
     ///
     /// # Panics
     ///
-    /// Panics if `future` does.
+    /// Panics if `future` does, or if it is pending and this thread is already in 128 nested waits.
     pub fn block_on<F: Future>(&self, future: F) -> F::Output {
         block_on(&self.shared, future)
     }

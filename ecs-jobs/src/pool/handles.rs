@@ -223,7 +223,8 @@ impl Pool {
     }
 
     /// Returns a handle that is done when all of `handles` are, and that has failed if one of them has.
-    /// If `handles` is empty, it is done at once.
+    /// If `handles` is empty, it is done at once. If it has one handle, the result is that handle:
+    /// [cancelling](Self::cancel) it cancels the job, whereas several jobs run nevertheless.
     ///
     /// # Panics
     ///
@@ -265,7 +266,8 @@ impl Pool {
     /// # Panics
     ///
     /// Panics if the job has failed: with the payload of its panic, or with a message if another caller
-    /// has already taken the payload. Panics if `job` is of another pool, or if a job waits for itself.
+    /// has already taken the payload. Panics if `job` is of another pool, if a job waits for itself, or if
+    /// this thread is already in 128 nested waits.
     pub fn complete(&self, job: JobHandle) {
         match self.try_complete(job) {
             Ok(()) => {}
@@ -283,7 +285,8 @@ impl Pool {
     ///
     /// Returns [`JobError::Failed`] if the job panicked or was cancelled; the caller can take the payload
     /// from it, unless another caller already has. Returns [`JobError::OtherPool`] if the handle is of
-    /// another pool, even one that no longer exists.
+    /// another pool, even one that no longer exists, and [`JobError::TooDeep`] if the job is not done and
+    /// this thread is already in 128 nested waits.
     ///
     /// # Panics
     ///

@@ -79,7 +79,6 @@ pub trait IntoSystem<Marker>: Sized {
     /// Panics if `ticks` is 0, or if it is more than 65,536 and the system is
     /// [staggered](Self::staggered). Panics if this is a [`Group`], which has no rate; the same holds for
     /// [`phase`](Self::phase) and `staggered`.
-    /// [`phase`](Self::phase) and `staggered`.
     fn every(self, ticks: u32) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.every(ticks))
     }

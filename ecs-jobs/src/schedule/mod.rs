@@ -6,8 +6,8 @@
 //! adding between two systems whose accesses conflict. All other systems run in parallel. Since no order
 //! is left to chance, the result does not depend on the number of threads.
 //!
-//! Commands are played back at *sync points*: at the end of a run, and before a system that was declared
-//! to run after one that records commands.
+//! Commands are played back at *sync points*: at the end of a run, before a system that was declared to
+//! run after one that records commands, and before an [exclusive system](ExclusiveFunction).
 //!
 //! ```
 //! use formic_ecs::prelude::*;

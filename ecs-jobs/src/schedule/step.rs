@@ -32,7 +32,6 @@ impl Schedule {
     ///
     /// Systems run one after the other, in the order that a run on one thread also uses, so that the run
     /// as a whole has its usual result.
-    /// well, so that the run as a whole does what it always does.
     ///
     /// ```
     /// use formic_jobs::prelude::*;

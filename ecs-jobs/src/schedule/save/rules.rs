@@ -13,7 +13,8 @@ use crate::sync::Arc;
 /// It is a resource of the world.
 ///
 /// Every resource needs a rule, or [`Save::of`](crate::Save::of) reports it as unsavable. So does the
-/// type of each [`Local`](crate::Local) and of each event. Primitive numbers have a rule by default.
+/// type of each [`Local`](crate::Local) and of each event. Only `u32`, `u64`, `i32`, `i64`, `f32`, `f64`
+/// and `bool` have a rule by default.
 ///
 /// ```
 /// use formic_ecs::Codec;
