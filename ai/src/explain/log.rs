@@ -264,9 +264,9 @@ impl DecisionLog {
         watched.ring().keep(decision, agent, watched.decisions_max);
     }
 
-    /// Records a state of a watched agent if it differs from the last one, by its hash: for lasting
-    /// states that are checked every tick. Things that [ended](Self::note_end) are left for the decisions
-    /// of the agent's minds.
+    /// Records a state of a watched agent if it differs from the last one of the same `engine`, by its
+    /// hash: for lasting states that are checked every tick. Things that [ended](Self::note_end) are left
+    /// for the decisions of the agent's minds.
     ///
     /// ```
     /// use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};

@@ -74,8 +74,8 @@ pub(super) struct Ring {
     lost: u64,
     /// Things that have stopped since the last decision.
     stopped: Vec<Stopped>,
-    /// The hash of the state that was last recorded as a change.
-    changed: Option<(Engine, u64)>,
+    /// For each kind of mind that records changes, the hash of the state that it recorded last.
+    changed: Vec<(Engine, u64)>,
     /// The kinds of minds that have decided since the agent is watched.
     heard: Vec<Engine>,
     /// An overwritten decision whose lists have capacity.
@@ -149,9 +149,13 @@ impl Ring {
         self.insert(Kept::Whole(decision), agent, decisions_max);
     }
 
-    /// Whether this state differs from the last one. It counts as recorded then.
+    /// Whether this state differs from the last one of this kind of mind. It counts as recorded then.
     pub(super) fn take_change(&mut self, engine: Engine, hash: u64) -> bool {
-        self.changed.replace((engine, hash)) != Some((engine, hash))
+        if let Some((_, last)) = self.changed.iter_mut().find(|(known, _)| *known == engine) {
+            return std::mem::replace(last, hash) != hash;
+        }
+        self.changed.push((engine, hash));
+        true
     }
 
     /// Inserts a candidate as a decision. What has stopped is left for the minds.
@@ -267,7 +271,7 @@ impl Ring {
     pub(super) fn forget_after(&mut self, tick: u64) {
         self.kept.retain(|kept| kept.tick() <= tick);
         self.stopped.clear();
-        self.changed = None;
+        self.changed.clear();
     }
 
     /// All decisions, the oldest first.

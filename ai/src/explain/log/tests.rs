@@ -51,3 +51,16 @@ fn who_is_watched_is_who_was_watched_and_not_unwatched() {
         assert!(log.is_empty() && known.iter().all(|&one| !log.is_watched(one)));
     }
 }
+
+#[test]
+fn states_of_two_engines_that_stay_as_they_are_are_recorded_once_each() {
+    let imp = entity(0, 1);
+    let log = DecisionLog::watching(imp, "Imp", 16);
+    for tick in 0..3 {
+        for engine in [Engine::Paths, Engine::Other("mood")] {
+            let state = || Candidate::new("the same", super::super::Verdict::Chosen);
+            log.note_change((imp, tick), engine, &1_u32, state);
+        }
+    }
+    assert_eq!(log.decisions(imp).len(), 2);
+}
