@@ -192,8 +192,8 @@ impl PathRequest {
     }
 
     /// Asks for the shortest any-angle path, as by [`Algorithm::AnyAngle`], on terrain that supports it.
-    /// Such a path is up to a few percent shorter than the one that agents pull straight, and its search
-    /// takes several times as long. An agent that gives way to others ([`Avoid`](crate::Avoid)) follows
+    /// On most maps such a path is a few percent shorter than the one that agents pull straight, and its
+    /// search takes several times as long. An agent that gives way to others ([`Avoid`](crate::Avoid)) follows
     /// it from cell to cell. Holds until the next [`PathRequest::ask`].
     ///
     /// ```

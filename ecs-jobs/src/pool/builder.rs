@@ -182,8 +182,9 @@ impl PoolBuilder {
     }
 
     /// Calls `begin` before and `end` after each job with a handle, each job of a
-    /// [graph](crate::JobGraph) and each run of a system, on the thread that runs it: for a profiler such
-    /// as `tracing`, Tracy or puffin.
+    /// [graph](crate::JobGraph), and each turn of a system in a schedule, on the thread that runs it: for
+    /// a profiler such as `tracing`, Tracy or puffin. The turn of a system includes its conditions, also
+    /// where they keep it from running; a condition of several systems has a turn of its own.
     ///
     /// Both get the name of the system or job. A job that was not [named](crate::Pool::named) has the
     /// type name of its closure, which tells where it was written. Spans of one thread nest, and a span

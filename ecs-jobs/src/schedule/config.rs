@@ -83,14 +83,14 @@ pub trait IntoSystem<Marker>: Sized {
         self.into_config().for_systems(|member| member.rate = member.rate.every(ticks))
     }
 
-    /// Delays a system that runs [`every`](Self::every) few ticks by `ticks` ticks.
+    /// Delays a system that runs [`every`](Self::every) few ticks by `ticks` ticks, less whole intervals.
     fn phase(self, ticks: u32) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.phase(ticks))
     }
 
     /// Spreads the entities over the ticks of [`every`](Self::every): the system runs in each tick, and
-    /// its [`Query`](super::Query) parameters visit a part of the entities, so that each entity is
-    /// visited once in that many ticks, at constant intervals.
+    /// its [`Query`](super::Query) parameters, and those of conditions of its own, visit a part of the
+    /// entities, so that each entity is visited once in that many ticks, at constant intervals.
     ///
     /// The part of an entity depends only on its index. Access to single entities is not restricted, and
     /// [`Query::all`](super::Query::all) is the whole query. `Changed` and `Added` match what is new
