@@ -1,6 +1,6 @@
 /* A crowd in C: ten thousand agents walk, turn at the border, and the tired ones rest.
  *
- * From embed/: cargo build --release -p formic-c
+ * From embed/: cargo build --release -p formic-c && ln -s libformic.so target/release/libformic.so.2
  * gcc -O2 -I c/include c/examples/crowd.c -o crowd -L target/release -lformic -Wl,-rpath,target/release
  */
 #include <stdio.h>

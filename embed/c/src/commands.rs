@@ -7,7 +7,7 @@ use crate::component::fm_component;
 use crate::entity::{entity_of, fm_entity};
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
-use crate::world::{fm_world, with};
+use crate::world::{call_with, fm_world, with};
 
 /// A command buffer of one world.
 pub type fm_commands = u64;
@@ -32,10 +32,8 @@ pub unsafe extern "C" fn fm_commands_new(world: fm_world, out: *mut fm_commands)
 /// Frees a command buffer; what it has recorded is not done.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_commands_free(world: fm_world, commands: fm_commands) -> fm_status {
-    call(|| {
-        // Dropped outside of the table, with the world's lock held.
-        with(world, |state| state.buffers.remove(commands).map(drop))
-    })
+    // Dropped outside of the table, with the world's lock held.
+    call_with(world, |state| state.buffers.remove(commands).map(drop))
 }
 
 /// Records an entity that is to come. `*out` is a handle that the same buffer's later commands
@@ -99,12 +97,10 @@ pub extern "C" fn fm_commands_remove(
     entity: fm_entity,
     component: fm_component,
 ) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            let id = state.component(component)?;
-            state.buffers.get_mut(commands)?.remove_by_id(entity_of(entity)?, id);
-            Ok(())
-        })
+    call_with(world, |state| {
+        let id = state.component(component)?;
+        state.buffers.get_mut(commands)?.remove_by_id(entity_of(entity)?, id);
+        Ok(())
     })
 }
 
@@ -115,11 +111,9 @@ pub extern "C" fn fm_commands_despawn(
     commands: fm_commands,
     entity: fm_entity,
 ) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            state.buffers.get_mut(commands)?.despawn(entity_of(entity)?);
-            Ok(())
-        })
+    call_with(world, |state| {
+        state.buffers.get_mut(commands)?.despawn(entity_of(entity)?);
+        Ok(())
     })
 }
 

@@ -6,7 +6,8 @@ use core::ffi::{c_char, c_void};
 use core::fmt::Write;
 use core::ptr::NonNull;
 
-use formic_ecs::{ComponentDescriptor, ComponentInfo, Entity, error::RegisterError};
+use bytemuck::{CheckedBitPattern, checked};
+use formic_ecs::{ComponentDescriptor, ComponentId, ComponentInfo, Entity, error::RegisterError};
 
 use crate::entity::{entity_of, fm_entity};
 use crate::ffi;
@@ -18,7 +19,7 @@ pub type fm_component = u32;
 
 /// The type of a field of a component.
 #[repr(u32)]
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, CheckedBitPattern)]
 pub enum fm_field_type {
     /// A byte that is 0 or 1.
     FM_BOOL = 0,
@@ -100,6 +101,11 @@ pub struct fm_component_desc {
     pub user: *mut c_void,
 }
 
+/// The number of a component.
+pub(crate) fn number_of(id: ComponentId) -> fm_component {
+    fm_component::try_from(id.index()).expect("fewer than 2^32 components")
+}
+
 /// Whether a component was registered here: its values are the host's to make.
 pub(crate) fn is_hosts(info: &ComponentInfo) -> bool {
     info.type_id().is_none()
@@ -120,24 +126,6 @@ pub(crate) struct Field {
 }
 
 impl fm_field_type {
-    fn from_number(number: u32) -> Option<Self> {
-        const ALL: [fm_field_type; 12] = [
-            fm_field_type::FM_BOOL,
-            fm_field_type::FM_I8,
-            fm_field_type::FM_I16,
-            fm_field_type::FM_I32,
-            fm_field_type::FM_I64,
-            fm_field_type::FM_U8,
-            fm_field_type::FM_U16,
-            fm_field_type::FM_U32,
-            fm_field_type::FM_U64,
-            fm_field_type::FM_F32,
-            fm_field_type::FM_F64,
-            fm_field_type::FM_ENTITY,
-        ];
-        ALL.get(number as usize).copied()
-    }
-
     fn size(self) -> usize {
         match self {
             Self::FM_BOOL | Self::FM_I8 | Self::FM_U8 => 1,
@@ -204,8 +192,7 @@ pub unsafe extern "C" fn fm_component_register(
         for field in given {
             // SAFETY: the caller vouches for the zero at its end.
             let field_name = unsafe { ffi::text("the name of a field", field.name) }?;
-            let kind = fm_field_type::from_number(field.type_);
-            let kind = kind.ok_or_else(|| {
+            let kind: fm_field_type = checked::try_cast(field.type_).map_err(|_| {
                 Failure::argument(format!("{name}.{field_name}: no type {}", field.type_))
             })?;
             if field.offset.checked_add(kind.size()).is_none_or(|end| end > desc.size) {
@@ -233,9 +220,8 @@ pub unsafe extern "C" fn fm_component_register(
             state.fields.insert(id, fields);
             Ok(id)
         })?;
-        let number = u32::try_from(id.index()).expect("fewer than 2^32 components");
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("out", out, number) }
+        unsafe { ffi::give("out", out, number_of(id)) }
     })
 }
 
@@ -258,9 +244,8 @@ pub unsafe extern "C" fn fm_component_find(
                 Failure::new(fm_status::FM_NO_COMPONENT, text)
             })
         })?;
-        let number = u32::try_from(id.index()).expect("fewer than 2^32 components");
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("out", out, number) }
+        unsafe { ffi::give("out", out, number_of(id)) }
     })
 }
 
@@ -278,12 +263,9 @@ pub unsafe extern "C" fn fm_entity_describe(
     capacity: usize,
     len: *mut usize,
 ) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        let said = with(world, |state| describe(state, entity))?;
-        // SAFETY: the caller vouches for as many bytes, and that all may be written.
-        unsafe { ffi::give_text(&said, text, capacity, len) }
-    })
+    let values = || with(world, |state| describe(state, entity));
+    // SAFETY: the caller vouches for as many bytes, and that all may be written.
+    unsafe { ffi::answer_text(text, capacity, len, values) }
 }
 
 fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {

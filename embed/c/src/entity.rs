@@ -163,20 +163,19 @@ pub unsafe extern "C" fn fm_despawn(
         let entities = unsafe { ffi::slice("entities", entities, count) }?;
         with(world, |state| {
             state.expect_no_lease()?;
-            each(entities, |entity| Ok(state.world.despawn(entity)?))
+            each(entities, |_, entity| Ok(state.world.despawn(entity)?))
         })
     })
 }
 
-/// Does something to all; the first failure is returned in the end.
-fn each(
+/// Does something to all, each with its place in the list; the first failure is returned in the end.
+pub(crate) fn each(
     entities: &[fm_entity],
-    mut body: impl FnMut(Entity) -> Result<(), Failure>,
+    mut body: impl FnMut(usize, Entity) -> Result<(), Failure>,
 ) -> Result<(), Failure> {
     let mut first = Ok(());
-    for &entity in entities {
-        let done = entity_of(entity).and_then(&mut body);
-        first = first.and(done);
+    for (place, &entity) in entities.iter().enumerate() {
+        first = first.and(entity_of(entity).and_then(|entity| body(place, entity)));
     }
     first
 }
@@ -236,7 +235,7 @@ pub unsafe extern "C" fn fm_remove(
         with(world, |state| {
             state.expect_no_lease()?;
             let id = state.component(component)?;
-            each(entities, |entity| Ok(state.world.by_id_mut().remove(entity, id)?))
+            each(entities, |_, entity| Ok(state.world.by_id_mut().remove(entity, id)?))
         })
     })
 }
@@ -259,7 +258,7 @@ pub unsafe extern "C" fn fm_set_enabled(
         let entities = unsafe { ffi::slice("entities", entities, count) }?;
         with(world, |state| {
             let id = state.component(component)?;
-            each(entities, |entity| {
+            each(entities, |_, entity| {
                 state.world.by_id_mut().set_enabled(entity, id, enabled)?;
                 Ok(())
             })

@@ -3,7 +3,7 @@
 
 use core::ffi::{CStr, c_char};
 
-use crate::status::{Failure, fm_status};
+use crate::status::{Failure, call, fm_status};
 
 fn null(what: &str) -> Failure {
     Failure::new(fm_status::FM_NULL, format!("{what} is a null pointer"))
@@ -74,31 +74,35 @@ pub(crate) fn expect_place<T>(what: &str, place: *mut T) -> Result<(), Failure> 
     check(what, place, 1)
 }
 
-/// Writes a text for the caller, with a zero at its end, as much of it as there is room for; `len` gets
-/// its whole length without the zero.
+/// Runs a call that has a text for the caller: with a zero at its end, as much of it as there is room for;
+/// `len` gets its whole length without the zero.
 ///
 /// # Safety
 /// Unless they are null, `room` points at `capacity` bytes that are initialised, and they and `len` may
 /// be written.
-pub(crate) unsafe fn give_text(
-    text: &str,
+pub(crate) unsafe fn answer_text(
     room: *mut c_char,
     capacity: usize,
     len: *mut usize,
-) -> Result<(), Failure> {
-    // SAFETY: the caller vouches for as many bytes.
-    let room = unsafe { slice_mut("text", room.cast::<u8>(), capacity) }?;
-    if let Some(last) = room.len().checked_sub(1) {
-        // Not in the middle of a character.
-        let mut end = text.len().min(last);
-        while !text.is_char_boundary(end) {
-            end -= 1;
+    body: impl FnOnce() -> Result<String, Failure>,
+) -> fm_status {
+    call(|| {
+        expect_place("len", len)?;
+        let text = body()?;
+        // SAFETY: the caller vouches for as many bytes.
+        let room = unsafe { slice_mut("text", room.cast::<u8>(), capacity) }?;
+        if let Some(last) = room.len().checked_sub(1) {
+            // Not in the middle of a character.
+            let mut end = text.len().min(last);
+            while !text.is_char_boundary(end) {
+                end -= 1;
+            }
+            room[..end].copy_from_slice(&text.as_bytes()[..end]);
+            room[end] = 0;
         }
-        room[..end].copy_from_slice(&text.as_bytes()[..end]);
-        room[end] = 0;
-    }
-    // SAFETY: the caller vouches that it may be written.
-    unsafe { give("len", len, text.len()) }
+        // SAFETY: the caller vouches that it may be written.
+        unsafe { give("len", len, text.len()) }
+    })
 }
 
 /// The caller's texts, each as for [`text`].

@@ -16,7 +16,7 @@ use formic_ai::utility::{Reasoner, UtilityAgent, UtilityAgents};
 use formic_ecs::{Codec, Entity, HashRule};
 use formic_jobs::{SaveRules, SystemConfig};
 
-use crate::entity::{entity_of, fm_entity};
+use crate::entity::{each, entity_of, fm_entity};
 use crate::ffi;
 use crate::schedule::{fm_schedule, list, mind_of};
 use crate::status::{Failure, call, fm_status};
@@ -264,19 +264,6 @@ pub unsafe extern "C" fn fm_mind_new(
     })
 }
 
-/// Does something to all agents; the first failure is returned in the end.
-fn each(
-    agents: &[fm_entity],
-    mut body: impl FnMut(usize, Entity) -> Result<(), Failure>,
-) -> Result<(), Failure> {
-    let mut first = Ok(());
-    for (place, &agent) in agents.iter().enumerate() {
-        let done = entity_of(agent).and_then(|agent| body(place, agent));
-        first = first.and(done);
-    }
-    first
-}
-
 /// Gives agents a mind; they sense zeros until they are told. Where it draws lots, agent `i` does so with
 /// `seed + i`. Those that are not in the world are passed over, as for fm_despawn(), and so are those that
 /// have a mind, with FM_BAD_ARGUMENT.
@@ -459,11 +446,8 @@ pub unsafe extern "C" fn fm_explain(
     capacity: usize,
     len: *mut usize,
 ) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        let said =
-            with(world, |state| Ok(formic_ai::why(&state.world, entity_of(entity)?).join("\n")))?;
-        // SAFETY: the caller vouches for as many bytes, and that all may be written.
-        unsafe { ffi::give_text(&said, text, capacity, len) }
-    })
+    let why =
+        || with(world, |state| Ok(formic_ai::why(&state.world, entity_of(entity)?).join("\n")));
+    // SAFETY: the caller vouches for as many bytes, and that all may be written.
+    unsafe { ffi::answer_text(text, capacity, len, why) }
 }

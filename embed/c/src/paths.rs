@@ -1,19 +1,18 @@
 //! Agents that ask for paths and walk them.
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
-use formic_ecs::Entity;
 use formic_jobs::Schedule;
 use formic_nav::{
     Cell, PathRequest, Position, RequestStatus, SearchBudget, Terrain, TimeStep, systems,
 };
 
-use crate::component::fm_component;
-use crate::entity::{entity_of, fm_entity};
+use crate::component::{fm_component, number_of};
+use crate::entity::{each, fm_entity};
 use crate::ffi;
 use crate::schedule::{fm_schedule, list};
 use crate::status::{Failure, call, fm_status};
 use crate::terrain::{copy_of, fm_cell, fm_terrain};
-use crate::world::{fm_world, with};
+use crate::world::{call_with, fm_world, with};
 
 /// A place on a terrain, in cells: the middle of the first cell is (0.5, 0.5).
 #[repr(C)]
@@ -168,26 +167,21 @@ pub unsafe extern "C" fn fm_paths_ask(
         }
         with(world, |state| {
             state.expect_writable_of::<PathRequest>()?;
-            let mut first = Ok(());
-            for (&agent, goal) in agents.iter().zip(goals) {
-                let asked = entity_of(agent).and_then(|agent| {
-                    state.world.place_of(agent)?;
-                    let request = state.world.get_mut::<PathRequest>(agent).map_err(no_agent)?;
-                    request.ask((goal.x, goal.y).into());
-                    if wishes & FM_OR_NEAREST != 0 {
-                        request.or_nearest();
-                    }
-                    if wishes & FM_KEEP_TRYING != 0 {
-                        request.keep_trying();
-                    }
-                    if wishes & FM_ANY_ANGLE != 0 {
-                        request.any_angle();
-                    }
-                    Ok(())
-                });
-                first = first.and(asked);
-            }
-            first
+            each(agents, |place, agent| {
+                state.world.place_of(agent)?;
+                let request = state.world.get_mut::<PathRequest>(agent).map_err(no_agent)?;
+                request.ask((goals[place].x, goals[place].y).into());
+                if wishes & FM_OR_NEAREST != 0 {
+                    request.or_nearest();
+                }
+                if wishes & FM_KEEP_TRYING != 0 {
+                    request.keep_trying();
+                }
+                if wishes & FM_ANY_ANGLE != 0 {
+                    request.any_angle();
+                }
+                Ok(())
+            })
         })
     })
 }
@@ -234,23 +228,18 @@ pub unsafe extern "C" fn fm_paths_status(
         statuses.fill(fm_path_status::FM_PATH_IDLE as u32);
         places.fill(fm_place::default());
         with(world, |state| {
-            let mut first = Ok(());
-            let asked = |agent: Entity| -> Result<(u32, fm_place), Failure> {
+            each(agents, |at, agent| {
                 state.world.place_of(agent)?;
                 let request = state.world.get::<PathRequest>(agent).map_err(no_agent)?;
                 let place = state.world.get::<Position>(agent).map_err(no_agent)?.0;
-                Ok((number(request.status()), fm_place { x: place.x, y: place.y }))
-            };
-            for (at, &agent) in agents.iter().enumerate() {
-                match entity_of(agent).and_then(asked) {
-                    Ok((status, place)) => {
-                        statuses.iter_mut().skip(at).take(1).for_each(|it| *it = status);
-                        places.iter_mut().skip(at).take(1).for_each(|it| *it = place);
-                    }
-                    Err(failure) => first = first.and(Err(failure)),
+                if let Some(status) = statuses.get_mut(at) {
+                    *status = number(request.status());
                 }
-            }
-            first
+                if let Some(to) = places.get_mut(at) {
+                    *to = fm_place { x: place.x, y: place.y };
+                }
+                Ok(())
+            })
         })
     })
 }
@@ -264,24 +253,21 @@ pub unsafe extern "C" fn fm_paths_component(world: fm_world, out: *mut fm_compon
     call(|| {
         ffi::expect_place("out", out)?;
         let id = with(world, |state| Ok(state.world.register::<Position>()))?;
-        let number = fm_component::try_from(id.index()).expect("fewer than 2^32 components");
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("out", out, number) }
+        unsafe { ffi::give("out", out, number_of(id)) }
     })
 }
 
 /// Opens a cell of the world's terrain, or makes it solid: agents heed it in the next run.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_paths_set(world: fm_world, cell: fm_cell, open: bool) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            let terrain = state.world.resource_mut::<Terrain>().map_err(no_terrain)?;
-            let cell = Cell::from(cell);
-            if terrain.grid().index(cell).is_none() {
-                return Err(Failure::argument(format!("the map has no cell {cell}")));
-            }
-            _ = if open { terrain.dig(cell) } else { terrain.fill(cell) };
-            Ok(())
-        })
+    call_with(world, |state| {
+        let terrain = state.world.resource_mut::<Terrain>().map_err(no_terrain)?;
+        let cell = Cell::from(cell);
+        if terrain.grid().index(cell).is_none() {
+            return Err(Failure::argument(format!("the map has no cell {cell}")));
+        }
+        _ = if open { terrain.dig(cell) } else { terrain.fill(cell) };
+        Ok(())
     })
 }

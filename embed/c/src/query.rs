@@ -11,7 +11,7 @@ use crate::component::{expect_hosts, fm_component, is_hosts};
 use crate::entity::fm_entity;
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
-use crate::world::{WorldState, fm_world, with};
+use crate::world::{WorldState, call_with, fm_world, with};
 
 /// A query of one world.
 pub type fm_query = u64;
@@ -316,14 +316,12 @@ fn take(state: &mut WorldState, query: fm_query, since: u64) -> Result<Lease, Fa
 /// Ends a lease. What it lent must not be used any more.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_lease_release(world: fm_world, lease: fm_lease) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            let Lease { query, runs, .. } = state.leases.remove(lease)?;
-            // It may have been freed meanwhile.
-            if let Ok(found) = state.queries.get_mut(query) {
-                found.kept = runs;
-            }
-            Ok(())
-        })
+    call_with(world, |state| {
+        let Lease { query, runs, .. } = state.leases.remove(lease)?;
+        // It may have been freed meanwhile.
+        if let Ok(found) = state.queries.get_mut(query) {
+            found.kept = runs;
+        }
+        Ok(())
     })
 }

@@ -2,12 +2,12 @@
 #![expect(unsafe_code, reason = "exports functions that take pointers")]
 
 use formic_ecs::{
-    ChildOf, ComponentId, Entity, OnTargetDespawn, RelationError, RelationId, RelationMut,
-    RelationRef, RelationRules,
+    ChildOf, Entity, OnTargetDespawn, RelationError, RelationId, RelationMut, RelationRef,
+    RelationRules,
 };
 
-use crate::component::fm_component;
-use crate::entity::{entity_of, fm_entity};
+use crate::component::{fm_component, number_of};
+use crate::entity::{each, entity_of, fm_entity};
 use crate::ffi;
 use crate::status::{Failure, call, fm_status};
 use crate::world::{WorldState, fm_world, with};
@@ -111,11 +111,10 @@ pub unsafe extern "C" fn fm_relation_components(
         ffi::expect_place("targets", targets)?;
         ffi::expect_place("sources", sources)?;
         let [to, from] = with(world, |state| Ok(find(state, relation)?.sides()))?;
-        let number = |id: ComponentId| fm_component::try_from(id.index()).expect("fewer than 2^32");
         // SAFETY: the caller says that it may be written.
-        unsafe { ffi::give("targets", targets, number(to)) }?;
+        unsafe { ffi::give("targets", targets, number_of(to)) }?;
         // SAFETY: as above.
-        unsafe { ffi::give("sources", sources, number(from)) }
+        unsafe { ffi::give("sources", sources, number_of(from)) }
     })
 }
 
@@ -135,7 +134,7 @@ pub unsafe extern "C" fn fm_relate(
 ) -> fm_status {
     // SAFETY: the caller vouches for as many handles.
     call(|| unsafe {
-        each(
+        each_pair(
             (world, relation),
             |relation, from, to| relation.add(from, to),
             (sources, targets, count),
@@ -158,7 +157,7 @@ pub unsafe extern "C" fn fm_unrelate(
 ) -> fm_status {
     // SAFETY: the caller vouches for as many handles.
     call(|| unsafe {
-        each(
+        each_pair(
             (world, relation),
             |relation, from, to| Ok(relation.remove(from, to)?),
             (sources, targets, count),
@@ -170,7 +169,7 @@ pub unsafe extern "C" fn fm_unrelate(
 ///
 /// # Safety
 /// There are `count` handles at both pointers.
-unsafe fn each(
+unsafe fn each_pair(
     (world, relation): (fm_world, fm_relation),
     act: fn(&mut RelationMut<'_>, Entity, Entity) -> Result<bool, RelationError>,
     (sources, targets, count): (*const fm_entity, *const fm_entity, usize),
@@ -182,13 +181,10 @@ unsafe fn each(
     with(world, |state| {
         state.expect_no_lease()?;
         let mut relation = find(state, relation)?;
-        let mut first = Ok(());
-        for (&source, &target) in sources.iter().zip(targets) {
-            let pair = entity_of(source).and_then(|source| Ok((source, entity_of(target)?)));
-            let done = pair.and_then(|(source, target)| Ok(act(&mut relation, source, target)?));
-            first = first.and(done.map(|_| ()));
-        }
-        first
+        each(sources, |place, source| {
+            act(&mut relation, source, entity_of(targets[place])?)?;
+            Ok(())
+        })
     })
 }
 

@@ -327,12 +327,11 @@ pub unsafe extern "C" fn fm_schedule_explain(
     capacity: usize,
     len: *mut usize,
 ) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        let said = SCHEDULES.with(schedule, |state| {
+    let why = || {
+        SCHEDULES.with(schedule, |state| {
             Ok(state.schedule.as_ref().ok_or_else(busy)?.explain_all().to_string())
-        })?;
-        // SAFETY: the caller vouches for as many bytes, and that all may be written.
-        unsafe { ffi::give_text(&said, text, capacity, len) }
-    })
+        })
+    };
+    // SAFETY: the caller vouches for as many bytes, and that all may be written.
+    unsafe { ffi::answer_text(text, capacity, len, why) }
 }

@@ -165,14 +165,13 @@ pub unsafe extern "C" fn fm_hash_uncovered(
     capacity: usize,
     len: *mut usize,
 ) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        let names = with(world, |state| {
+    let names = || {
+        with(world, |state| {
             state.expect_all_readable()?;
             let hash = state.world.state_hash();
             Ok(hash.uncovered().iter().map(ToString::to_string).collect::<Vec<_>>().join(", "))
-        })?;
-        // SAFETY: the caller vouches for as many bytes, and that all may be written.
-        unsafe { ffi::give_text(&names, text, capacity, len) }
-    })
+        })
+    };
+    // SAFETY: the caller vouches for as many bytes, and that all may be written.
+    unsafe { ffi::answer_text(text, capacity, len, names) }
 }

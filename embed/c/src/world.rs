@@ -8,7 +8,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 use formic_ecs::{CommandBuffer, Component, ComponentId, World};
 
-use crate::component::{Field, fm_component};
+use crate::component::{Field, fm_component, number_of};
 use crate::ffi;
 use crate::handles::{Shared, Table};
 use crate::query::{Lease, QueryState};
@@ -109,6 +109,14 @@ pub(crate) fn with<R>(
     })
 }
 
+/// Runs a call about a world.
+pub(crate) fn call_with(
+    world: fm_world,
+    body: impl FnOnce(&mut WorldState) -> Result<(), Failure>,
+) -> fm_status {
+    call(|| with(world, body))
+}
+
 /// Runs a body with the world out of its table: what it calls finds the world busy, on any thread.
 pub(crate) fn away<R>(world: fm_world, body: impl FnOnce(&mut World) -> R) -> Result<R, Failure> {
     let mut own = with(world, |state| {
@@ -159,12 +167,10 @@ pub extern "C" fn fm_world_free(world: fm_world) -> fm_status {
 /// Takes all entities out. Components, queries and buffers stay.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_world_clear(world: fm_world) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            state.expect_no_lease()?;
-            state.world.clear();
-            Ok(())
-        })
+    call_with(world, |state| {
+        state.expect_no_lease()?;
+        state.world.clear();
+        Ok(())
     })
 }
 
@@ -189,12 +195,10 @@ pub unsafe extern "C" fn fm_world_version(world: fm_world, out: *mut u64) -> fm_
 /// Verifies every invariant of the store. FM_BROKEN with the first that does not hold.
 #[unsafe(no_mangle)]
 pub extern "C" fn fm_world_check(world: fm_world) -> fm_status {
-    call(|| {
-        with(world, |state| {
-            state.expect_all_readable()?;
-            let checked = state.world.check();
-            checked.map_err(|broken| Failure::new(fm_status::FM_BROKEN, broken))
-        })
+    call_with(world, |state| {
+        state.expect_all_readable()?;
+        let checked = state.world.check();
+        checked.map_err(|broken| Failure::new(fm_status::FM_BROKEN, broken))
     })
 }
 
@@ -278,7 +282,7 @@ pub unsafe extern "C" fn fm_world_archetype(
             })?;
             for (place, name) in room.iter_mut().zip(&stats.components) {
                 let id = state.world.component_by_name(name).expect("a component of the world");
-                *place = u32::try_from(id.index()).expect("fewer than 2^32 components");
+                *place = number_of(id);
             }
             Ok(fm_archetype {
                 entities: stats.entity_count,
@@ -307,10 +311,7 @@ pub unsafe extern "C" fn fm_world_describe(
     capacity: usize,
     len: *mut usize,
 ) -> fm_status {
-    call(|| {
-        ffi::expect_place("len", len)?;
-        let said = with(world, |state| Ok(state.world.stats().to_string()))?;
-        // SAFETY: the caller vouches for as many bytes, and that all may be written.
-        unsafe { ffi::give_text(&said, text, capacity, len) }
-    })
+    let stats = || with(world, |state| Ok(state.world.stats().to_string()));
+    // SAFETY: the caller vouches for as many bytes, and that all may be written.
+    unsafe { ffi::answer_text(text, capacity, len, stats) }
 }
