@@ -1,5 +1,7 @@
 //! The exceptions of the package.
 
+use std::fmt::Display;
+
 use formic_ecs::{ByIdError, NoSuchEntity};
 use pyo3::create_exception;
 use pyo3::exceptions::PyException;
@@ -53,4 +55,9 @@ pub(crate) fn by_id(error: ByIdError) -> PyErr {
         ByIdError::Unknown(_) | ByIdError::Missing { .. } => NoSuchComponentError::new_err(text),
         _ => FormicError::new_err(text),
     }
+}
+
+/// Whatever else cannot be done.
+pub(crate) fn failed(error: impl Display) -> PyErr {
+    FormicError::new_err(error.to_string())
 }

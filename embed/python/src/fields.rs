@@ -7,7 +7,7 @@ use pyo3::types::PyByteArray;
 use formic::jobs::{Pool, Threads};
 use formic::prelude::Reasoner;
 
-use crate::error::FormicError;
+use crate::error::failed;
 use crate::field::{Decision, Field, Rules, SEEN, Search, wolf_mind};
 
 /// Fields of the same rules, each with foragers of its own.
@@ -39,7 +39,7 @@ impl Fields {
         berries: usize,
         ticks: u32,
     ) -> PyResult<Self> {
-        let wrong = |text: &str| Err(FormicError::new_err(text.to_owned()));
+        let wrong = |text: &str| Err(failed(text));
         if !(8..=256).contains(&side) {
             return wrong("the side of a field has from 8 to 256 cells");
         }
@@ -57,7 +57,7 @@ impl Fields {
             return wrong("there are from 1 to 100000 fields, and at most 1024 threads");
         }
         let threads = if threads == 0 { Threads::None } else { Threads::Own(threads) };
-        let pool = Pool::new(threads).map_err(|error| FormicError::new_err(error.to_string()))?;
+        let pool = Pool::new(threads).map_err(failed)?;
         let rules = Rules { dungeon, side, foragers, wolves, berries, ticks };
         let fields = (0..count).map(|_| Mutex::new(Field::new(rules, 0))).collect();
         let searches = (0..pool.parallelism()).map(|_| Mutex::default()).collect();
@@ -81,7 +81,7 @@ impl Fields {
         let foragers = self.rules.foragers;
         let count = self.fields.len() * foragers;
         if actions.len() != count {
-            return Err(FormicError::new_err(format!("{count} actions")));
+            return Err(failed(format!("{count} actions")));
         }
         self.expect_fields(&again)?;
         py.detach(|| {
@@ -153,6 +153,6 @@ impl Fields {
     }
 
     fn field(&self, number: usize) -> PyResult<&Mutex<Field>> {
-        self.fields.get(number).ok_or_else(|| FormicError::new_err(format!("no field {number}")))
+        self.fields.get(number).ok_or_else(|| failed(format!("no field {number}")))
     }
 }

@@ -19,7 +19,7 @@ use pyo3::ffi;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use crate::error::{FormicError, LeasedError, ReleasedError};
+use crate::error::{LeasedError, ReleasedError, failed};
 use crate::world::State;
 
 /// Which components of a world are lent, and how often.
@@ -122,7 +122,7 @@ type Run = (Py<PyByteArray>, Vec<Py<Column>>);
 #[derive(Debug)]
 pub(crate) struct Lease {
     terms: Arc<Terms>,
-    runs: Vec<(Py<PyByteArray>, Vec<Py<Column>>)>,
+    runs: Vec<Run>,
 }
 
 #[pymethods]
@@ -227,16 +227,10 @@ pub(crate) fn take(
     since: u64,
 ) -> PyResult<Lease> {
     let mut state = shared.lock();
-    for (place, &(id, write)) in columns.iter().enumerate() {
-        let name = state.name_of(id);
-        state.book.expect_free(id, write, &name)?;
-        let twice = |&(other, also): &(ComponentId, bool)| other == id && (write || also);
-        if columns[..place].iter().any(twice) {
-            return Err(FormicError::new_err(format!("{name} is in the query twice")));
-        }
+    for &(id, write) in &columns {
+        state.book.expect_free(id, write, &state.name_of(id))?;
     }
-    let rows = state.world.query_by_id(query);
-    let rows = rows.map_err(|error| FormicError::new_err(error.to_string()))?;
+    let rows = state.world.query_by_id(query).map_err(failed)?;
     let mut found = Vec::new();
     rows.since(since).for_each_run(|mut run| {
         let bytes_of = |(term, &(_, write)): (usize, &(ComponentId, bool))| {
@@ -257,7 +251,7 @@ pub(crate) fn take(
     let terms = Arc::new(Terms { state: Arc::clone(shared), columns, use_ });
     let mut runs = Vec::with_capacity(found.len());
     for (entities, starts) in found {
-        let starts = starts.map_err(|error| FormicError::new_err(error.to_string()))?;
+        let starts = starts.map_err(failed)?;
         let with_column = |((start, len), &(_, write)): ((Start, usize), &(ComponentId, bool))| {
             Py::new(py, Column { terms: Arc::clone(&terms), start, len, write })
         };

@@ -10,7 +10,7 @@ use parking_lot::Mutex;
 use pyo3::prelude::*;
 use pyo3::types::PyByteArray;
 
-use crate::error::FormicError;
+use crate::error::failed;
 
 /// The number of a cell: rows of a torus, one behind the other.
 #[derive(Component, Clone, Copy, Pod, Zeroable)]
@@ -115,15 +115,14 @@ impl Town {
     /// at least `homophily`.
     #[new]
     fn new(side: u32, density: f64, homophily: f32, seed: u64, threads: usize) -> PyResult<Self> {
-        let failed = |error: &dyn std::fmt::Display| FormicError::new_err(error.to_string());
         if !(3..=10_000).contains(&side) {
-            return Err(failed(&"the side of a town has from 3 to 10000 cells"));
+            return Err(failed("the side of a town has from 3 to 10000 cells"));
         }
         if !(0.0..=1.0).contains(&density) || !(0.0..=1.0).contains(&homophily) {
-            return Err(failed(&"density and homophily are from 0 to 1"));
+            return Err(failed("density and homophily are from 0 to 1"));
         }
         let threads = if threads == 0 { Threads::None } else { Threads::Own(threads) };
-        let pool = Pool::new(threads).map_err(|error| failed(&error))?;
+        let pool = Pool::new(threads).map_err(failed)?;
         let mut random = RandomStream::new(seed);
         let mut chance = |share: f64| (random.below(1 << 32) as f64) < share * (1_u64 << 32) as f64;
         let mut cell = |_| if chance(density) { u8::from(chance(0.5)) } else { EMPTY };
@@ -141,12 +140,11 @@ impl Town {
         let [alike] = Input::named(["alike"]);
         let stay = Utility::of(alike, Curve::step(homophily));
         world.insert_resource(Streets { side, cells, empty, random, stay });
-        let mut begin =
-            Schedule::builder().add(look).build(&mut world).map_err(|error| failed(&error))?;
+        let mut begin = Schedule::builder().add(look).build(&mut world).map_err(failed)?;
         begin.run(&mut world, &pool);
         let step = Schedule::builder().add((move_on, look).chain()).build(&mut world);
-        let step = step.map_err(|error| failed(&error))?;
-        Ok(Self { pool, state: Box::new(Mutex::new(State { world, step })) })
+        let state = State { world, step: step.map_err(failed)? };
+        Ok(Self { pool, state: Box::new(Mutex::new(state)) })
     }
 
     /// The unhappy ones move; then all look again.

@@ -12,7 +12,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyByteArray, PyBytes};
 
 use crate::error::{
-    BadDataError, FormicError, NoSuchComponentError, NoSuchEntityError, by_id, no_entity,
+    BadDataError, FormicError, NoSuchComponentError, NoSuchEntityError, by_id, failed, no_entity,
 };
 use crate::lease::{Book, Lease, bytes_of_entities, take};
 
@@ -70,6 +70,21 @@ impl World {
         state.book.expect_none()?;
         Ok(state)
     }
+
+    /// For changes of a component that all of them have.
+    fn lock_all(
+        &self,
+        py: Python<'_>,
+        entities: &PyBuffer<u64>,
+        component: &str,
+    ) -> PyResult<(MutexGuard<'_, State>, ComponentId, Vec<Entity>)> {
+        let state = self.lock_free()?;
+        let (id, entities) = (state.id(component)?, entities_of(py, entities)?);
+        for &entity in &entities {
+            state.world.by_id().is_enabled(entity, id).map_err(by_id)?;
+        }
+        Ok((state, id, entities))
+    }
 }
 
 #[pymethods]
@@ -98,7 +113,7 @@ impl World {
             descriptor = descriptor.tracked();
         }
         let registered = self.lock_free()?.world.by_id_mut().register(descriptor);
-        registered.map(drop).map_err(|error| FormicError::new_err(error.to_string()))
+        registered.map(drop).map_err(failed)
     }
 
     /// Spawns `count` entities; each component with the bytes of as many values.
@@ -160,12 +175,7 @@ impl World {
 
     /// Removes a component from all, or from none if one does not have it.
     fn remove(&self, py: Python<'_>, entities: PyBuffer<u64>, component: &str) -> PyResult<()> {
-        let mut state = self.lock_free()?;
-        let id = state.id(component)?;
-        let entities = entities_of(py, &entities)?;
-        for &entity in &entities {
-            state.world.by_id().is_enabled(entity, id).map_err(by_id)?;
-        }
+        let (mut state, id, entities) = self.lock_all(py, &entities, component)?;
         for entity in entities {
             // One that stands in the list twice has lost it already.
             _ = state.world.by_id_mut().remove(entity, id);
@@ -181,12 +191,7 @@ impl World {
         component: &str,
         enabled: bool,
     ) -> PyResult<()> {
-        let mut state = self.lock_free()?;
-        let id = state.id(component)?;
-        let entities = entities_of(py, &entities)?;
-        for &entity in &entities {
-            state.world.by_id().is_enabled(entity, id).map_err(by_id)?;
-        }
+        let (mut state, id, entities) = self.lock_all(py, &entities, component)?;
         for entity in entities {
             state.world.by_id_mut().set_enabled(entity, id, enabled).map_err(by_id)?;
         }
@@ -253,7 +258,7 @@ impl World {
         let set = state.world.relation_mut::<ChildOf>().set_parent(entity_of(child)?, parent);
         set.map_err(|error| match error {
             RelationError::NoSuchEntity(error) => no_entity(error),
-            error => FormicError::new_err(error.to_string()),
+            error => failed(error),
         })
     }
 
@@ -285,7 +290,7 @@ impl World {
     fn check(&self) -> PyResult<()> {
         let state = self.lock();
         state.book.expect_none_written()?;
-        state.world.check().map_err(|error| FormicError::new_err(error.to_string()))
+        state.world.check().map_err(failed)
     }
 
     fn state_hash(&self) -> PyResult<u64> {
@@ -297,8 +302,7 @@ impl World {
     fn snapshot<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyBytes>> {
         let state = self.lock();
         state.book.expect_none_written()?;
-        let snapshot = state.world.snapshot();
-        let snapshot = snapshot.map_err(|error| FormicError::new_err(error.to_string()))?;
+        let snapshot = state.world.snapshot().map_err(failed)?;
         drop(state);
         Ok(PyBytes::new(py, snapshot.as_bytes()))
     }
@@ -340,8 +344,7 @@ impl World {
                 _ => return Err(FormicError::new_err(format!("{kind} is no filter"))),
             };
         }
-        let query = builder.build(&state.world);
-        let mut query = query.map_err(|error| FormicError::new_err(error.to_string()))?;
+        let mut query = builder.build(&state.world).map_err(failed)?;
         drop(state);
         take(py, &self.state, &mut query, lent, since)
     }

@@ -2,7 +2,7 @@
 
 ``formic/Foragers-v0`` is a walled field of cells. Foragers (who learn) look for berries; wolves (who do not:
 they decide by utility, and walk shortest ways) look for foragers, tire of chasing, and rest. At most one
-forager eats a berry, which grows again elsewhere.
+forager eats a berry, which grows again at a random place.
 
 * **Observation** of a forager: the 7 x 7 cells around it, with four numbers each of 0 or 1: closed, berry, wolf,
   other forager.
@@ -16,7 +16,7 @@ which opens ways to guards as well, and close what they dug behind them.
 
 * **Observation** of a thief: the 7 x 7 cells around it, with closed, gold, guard, other thief.
 * **Actions**: 0 stay, 1 north, 2 east, 3 south, 4 west; into rock is to dig that cell, and to stay. 5 closes the cell that
-  the thief left last, if it is empty. The outermost cells stay as they are.
+  the thief left last, if no guard is in it and no thief, be it a caught one. The outermost cells stay as they are.
 * **Reward**: 1 for gold, -0.05 for a cell that was dug or closed, -5 for being caught, which is the end of that thief.
 
 In both, after ``ticks`` the episode is truncated. The same seed and actions give the same episode on any number of
