@@ -6,6 +6,7 @@ use std::any::Any;
 use std::cell::{Cell, RefCell};
 use std::ffi::{CStr, CString};
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::Once;
 
 use formic_ecs::error::UnknownComponent;
 use formic_ecs::{ByIdError, NoSuchEntity};
@@ -171,6 +172,8 @@ unsafe impl Send for Log {}
 unsafe impl Sync for Log {}
 
 static LOG: RwLock<Option<Log>> = RwLock::new(None);
+/// Whether panics ask for the log.
+static HOOK: Once = Once::new();
 
 thread_local! {
     static LOGGING: Cell<bool> = const { Cell::new(false) };
@@ -204,15 +207,17 @@ pub unsafe extern "C" fn fm_log_to(run: fm_log_run, user: *mut c_void) -> fm_sta
         if LOGGING.get() || std::thread::panicking() {
             return Err(Failure::new(fm_status::FM_BUSY, "a line of the log is being taken"));
         }
+        HOOK.call_once(|| {
+            let usual = std::panic::take_hook();
+            std::panic::set_hook(Box::new(move |info| {
+                if LOG.read().is_none() {
+                    return usual(info);
+                }
+                let text = info.to_string().replace('\0', " ");
+                log(fm_log_level::FM_LOG_PANIC, &CString::new(text).unwrap_or_default());
+            }));
+        });
         *LOG.write() = run.map(|run| Log { run, user });
-        if run.is_none() {
-            drop(std::panic::take_hook());
-            return Ok(());
-        }
-        std::panic::set_hook(Box::new(|info| {
-            let text = info.to_string().replace('\0', " ");
-            log(fm_log_level::FM_LOG_PANIC, &CString::new(text).unwrap_or_default());
-        }));
         Ok(())
     })
 }
@@ -232,6 +237,42 @@ mod tests {
 
     fn text() -> String {
         LAST.with_borrow(|last| last.to_string_lossy().into_owned())
+    }
+
+    static LINES: RwLock<Vec<(u32, String)>> = RwLock::new(Vec::new());
+
+    #[expect(unsafe_code, reason = "reads what the log gives")]
+    unsafe extern "C" fn take_line(_: *mut c_void, level: u32, text: *const c_char) {
+        // SAFETY: the log gives a text with a zero at its end.
+        let text = unsafe { CStr::from_ptr(text) };
+        LINES.write().push((level, text.to_string_lossy().into_owned()));
+    }
+
+    #[test]
+    fn the_log_has_the_panic_and_its_call_while_there_is_one() {
+        let fail = || assert_eq!(call(|| panic!("for the log")), fm_status::FM_PANIC);
+        // Other tests panic meanwhile.
+        let lines = || {
+            let lines = LINES.read();
+            let own = lines.iter().filter(|(_, line)| line.contains("for the log"));
+            own.cloned().collect::<Vec<_>>()
+        };
+        for _ in 0..2 {
+            #[expect(unsafe_code, reason = "gives the log a function")]
+            // SAFETY: it may be called for ever.
+            let begun = unsafe { fm_log_to(Some(take_line), core::ptr::null_mut()) };
+            assert_eq!(begun, fm_status::FM_OK);
+            LINES.write().clear();
+            fail();
+            let [(kind, panic), (_, _)] = &lines()[..] else { panic!("{:?}", lines()) };
+            assert!(*kind == fm_log_level::FM_LOG_PANIC as u32 && panic.contains("status.rs"));
+            #[expect(unsafe_code, reason = "takes it back")]
+            // SAFETY: there is no function.
+            let ended = unsafe { fm_log_to(None, core::ptr::null_mut()) };
+            assert_eq!(ended, fm_status::FM_OK);
+            fail();
+            assert_eq!(lines().len(), 2);
+        }
     }
 
     #[test]
