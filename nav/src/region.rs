@@ -402,7 +402,7 @@ impl Regions {
     /// Makes pieces of the parts that a filled cell has cut off its piece within the sector.
     fn split_piece(&mut self, grid: &Grid, piece: u32, cell: Cell) {
         let sector = self.pieces.sectors.sector(cell);
-        for part in self.pieces.cut_off(grid, cell).into_iter().flatten() {
+        for part in self.pieces.parts(grid, cell).into_iter().skip(1) {
             let into = self.hierarchy.create(0, count_u32(sector));
             self.pieces.label(sector, into, part);
             self.hierarchy.move_cells(piece, into, part.cell_count());

@@ -1,5 +1,7 @@
 //! Pieces: the connected components within a sector.
 
+use smallvec::SmallVec;
+
 use crate::bytes::{Bytes, Saved, ensure};
 use crate::cell::Cell;
 use crate::direction::{Connectivity, members};
@@ -85,37 +87,28 @@ impl Pieces {
         }
     }
 
-    /// The parts that a filled cell has cut off its piece within the sector: all but the largest, of
-    /// equals the first.
-    pub(crate) fn cut_off(&self, grid: &Grid, cell: Cell) -> [Option<Rows>; 3] {
-        let mut cut_off = [None; 3];
-        let inside = grid.ring(cell) & directions_inside(cell, 0);
-        let contacts = representatives(self.connectivity, inside);
+    /// The parts into which a filled cell has cut its piece within the sector, if there are several: first
+    /// the largest, of equals the first.
+    pub(crate) fn parts(&self, grid: &Grid, cell: Cell) -> SmallVec<[Rows; 4]> {
+        let mut parts = SmallVec::<[Rows; 4]>::new();
+        let contacts =
+            representatives(self.connectivity, grid.ring(cell) & directions_inside(cell, 0));
         if contacts.count_ones() < 2 {
-            return cut_off;
+            return parts;
         }
-        let sector = self.sectors.sector(cell);
-        let mut rest = self.sectors.open_rows(grid, sector);
-        let mut largest: Option<Rows> = None;
-        let mut free = cut_off.iter_mut();
+        let mut rest = self.sectors.open_rows(grid, self.sectors.sector(cell));
         for direction in members(contacts) {
             let seed = self.sectors.place(direction.step_inside(cell)) % SECTOR_PLACES;
-            if !rest.contains(seed) {
-                continue;
-            }
-            let part = rest.part_at(seed, self.connectivity);
-            rest = rest.without(&part);
-            let Some(other) = largest.replace(part) else { continue };
-            let smaller = if part.cell_count() > other.cell_count() {
-                other
-            } else {
-                largest.replace(other).expect("it was put there")
-            };
-            if let Some(place) = free.next() {
-                *place = Some(smaller);
+            if rest.contains(seed) {
+                parts.push(rest.part_at(seed, self.connectivity));
+                let last = parts.len() - 1;
+                rest = rest.without(&parts[last]);
+                if parts[last].cell_count() > parts[0].cell_count() {
+                    parts.swap(0, last);
+                }
             }
         }
-        cut_off
+        parts
     }
 
     /// The pieces of the open cells of other sectors that a cell touches.
