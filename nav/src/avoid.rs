@@ -37,9 +37,9 @@ use glam::Vec2;
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
 use crate::avoid::body::{Avoid, NOWHERE};
-use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX, Window};
+use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX};
 use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, nearest};
-use crate::avoid::reciprocal::{Other, half_planes};
+use crate::avoid::reciprocal::{FourOthers, half_planes};
 use crate::avoid::walls::{add_half_planes, slide};
 use crate::cell::Cell;
 use crate::class::ClassId;
@@ -70,15 +70,9 @@ const BATCH_SIZE: usize = 128;
 #[derive(Debug, Default)]
 pub struct AvoidState {
     crowd: Crowd,
-    batches: Vec<Mutex<Batch>>,
+    /// Those of consecutive members.
+    batches: Vec<Mutex<Vec<Choice>>>,
     /// By the index of each agent among the members.
-    choices: Vec<Choice>,
-}
-
-/// A run of consecutive members.
-#[derive(Debug, Default)]
-struct Batch {
-    windows: Vec<Window>,
     choices: Vec<Choice>,
 }
 
@@ -203,9 +197,8 @@ impl AvoidState {
         let batches = &mut self.batches[..batch_count];
         pool.for_each_index(batch_count, |number| {
             // If the lock is poisoned, only the memory of the batch is used.
-            let mut batch = batches[number].lock().unwrap_or_else(PoisonError::into_inner);
-            let Batch { windows, choices } = &mut *batch;
-            let mut sight = Lookout::new(crowd, windows);
+            let mut choices = batches[number].lock().unwrap_or_else(PoisonError::into_inner);
+            let mut sight = Lookout::new(crowd);
             let first = number * BATCH_SIZE;
             choices.clear();
             choices.extend((first..count.min(first + BATCH_SIZE)).map(|place| {
@@ -217,8 +210,7 @@ impl AvoidState {
         });
         self.choices.clear();
         for batch in batches {
-            let batch = batch.get_mut().unwrap_or_else(PoisonError::into_inner);
-            self.choices.extend_from_slice(&batch.choices);
+            self.choices.extend_from_slice(batch.get_mut().unwrap_or_else(PoisonError::into_inner));
         }
     }
 }
@@ -279,7 +271,7 @@ impl Surroundings<'_> {
         let goal = body.goal + body.half_span;
         let (is_at_rest, is_special) = (body.is_at_rest(), body.is_special());
         let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
-        let mut others = [Other { disc: own, share: 0.5, side: 1.0 }; OTHER_COUNT_MAX];
+        let mut others = [FourOthers::NONE; OTHERS_COUNT_MAX];
         let mut count = 0;
         for place in neighbours() {
             let seen = self.crowd.seen(place);
@@ -314,12 +306,11 @@ impl Surroundings<'_> {
                     _ => 0.5,
                 };
             }
-            others[count] = Other { disc, share, side };
+            others[count / LANE_COUNT].set(count % LANE_COUNT, &disc, share, side);
             count += 1;
         }
-        for four in others[..count.next_multiple_of(LANE_COUNT)].chunks_exact(LANE_COUNT) {
-            let four = half_planes(&own, std::array::from_fn(|lane| &four[lane]), self.seconds);
-            planes.add_four(&four, count, speed);
+        for four in &others[..count.div_ceil(LANE_COUNT)] {
+            planes.add_four(&half_planes(&own, four, self.seconds), count, speed);
             count = count.saturating_sub(LANE_COUNT);
         }
         let velocity = nearest(&planes, hard_count, speed, wish);
@@ -342,4 +333,4 @@ fn is_same_cell(a: Vec2, b: Vec2) -> bool {
 }
 
 /// The maximum number of others that a body heeds, rounded up to full lanes.
-const OTHER_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.next_multiple_of(LANE_COUNT);
+const OTHERS_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.div_ceil(LANE_COUNT);

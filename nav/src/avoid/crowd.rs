@@ -8,6 +8,7 @@ use std::ops::Range;
 
 use formic_ecs::Entity;
 use glam::{Vec2, Vec4};
+use smallvec::SmallVec;
 
 use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
@@ -25,6 +26,9 @@ pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
 const LOOKED_AT_MAX: usize = 16;
 /// If no more members of a strip than this are in sight, all are looked at, without a look at cells.
 const SPARSE_MAX: usize = 32;
+/// The maximum number of strips in sight: of the widest bodies, those of classes of the maximum size, four
+/// on each side.
+const WINDOW_COUNT_MAX: usize = 9;
 /// The number of parts along each side of a cell, by which its members are sorted.
 const PARTS: f32 = 4.0;
 
@@ -254,20 +258,18 @@ pub(crate) struct Lookout<'a> {
     strip: u16,
     column: u16,
     /// The windows of the own strip, of those beside it, and so on.
-    windows: &'a mut Vec<Window>,
+    windows: SmallVec<[Window; WINDOW_COUNT_MAX]>,
     /// Memory for the squared distances of the members that are looked at.
     squares: [[f32; 4]; SPARSE_MAX / 4],
 }
 
 impl<'a> Lookout<'a> {
-    /// Creates a lookout that uses the memory of `windows`.
-    pub(crate) fn new(crowd: &'a Crowd, windows: &'a mut Vec<Window>) -> Self {
-        windows.clear();
+    pub(crate) fn new(crowd: &'a Crowd) -> Self {
         Self {
             crowd,
             strip: u16::MAX,
             column: u16::MAX,
-            windows,
+            windows: SmallVec::new(),
             squares: [[0.0; 4]; SPARSE_MAX / 4],
         }
     }
@@ -287,7 +289,7 @@ impl<'a> Lookout<'a> {
         let mut found = Nearest { crowd, position, place, entries, squares };
         let mut own_cell = place..place + 1;
         let mut rank = 0.0;
-        for Window { strip, members, .. } in &*self.windows {
+        for Window { strip, members, .. } in &self.windows {
             let gap_y = gap(position.y, strip * STRIP_ROWS, STRIP_ROWS);
             if members.is_empty() || gap_y * gap_y >= found.reach() {
                 continue;
@@ -340,7 +342,7 @@ impl<'a> Lookout<'a> {
                 Window { strip, members: start..start, end }
             }));
         }
-        for Window { members, end, .. } in &mut *self.windows {
+        for Window { members, end, .. } in &mut self.windows {
             while members.start < *end && crowd.cells[members.start].x < first {
                 members.start += 1;
             }

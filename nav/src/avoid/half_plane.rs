@@ -87,7 +87,7 @@ impl Vectors {
         Vec2::new(self.x[lane], self.y[lane])
     }
 
-    fn set(&mut self, lane: usize, value: Vec2) {
+    pub(crate) fn set(&mut self, lane: usize, value: Vec2) {
         (self.x[lane], self.y[lane]) = (value.x, value.y);
     }
 }

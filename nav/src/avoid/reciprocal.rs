@@ -7,7 +7,7 @@
 
 use glam::{Vec2, Vec4};
 
-use crate::avoid::half_plane::{Four, LANE_COUNT, Vectors};
+use crate::avoid::half_plane::{Four, Vectors};
 
 /// The time within which collisions are foreseen, in seconds.
 const HORIZON_SECONDS: f32 = 1.0;
@@ -20,30 +20,41 @@ pub(crate) struct Disc {
     pub(crate) radius: f32,
 }
 
-/// Another body, and the way to avoid it.
+/// Four other bodies, one in each lane, and the ways to avoid them.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Other {
-    pub(crate) disc: Disc,
-    /// The part of the change that this body takes, one half between equals.
-    pub(crate) share: f32,
-    /// One or minus one, opposite for the two bodies. Decides if two bodies are in exactly the same place
-    /// and move alike.
-    pub(crate) side: f32,
+pub(crate) struct FourOthers {
+    positions: Vectors,
+    velocities: Vectors,
+    radii: Vec4,
+    shares: Vec4,
+    sides: Vec4,
+}
+
+impl FourOthers {
+    pub(crate) const NONE: Self = Self {
+        positions: Vectors::splat(Vec2::ZERO),
+        velocities: Vectors::splat(Vec2::ZERO),
+        radii: Vec4::ZERO,
+        shares: Vec4::ZERO,
+        sides: Vec4::ZERO,
+    };
+
+    /// Puts a body into a lane. `share` is the part of the change that the body itself takes, one half
+    /// between equals. `side` is one or minus one, opposite for the two bodies, and decides if they are in
+    /// exactly the same place and move alike.
+    pub(crate) fn set(&mut self, lane: usize, disc: &Disc, share: f32, side: f32) {
+        self.positions.set(lane, disc.position);
+        self.velocities.set(lane, disc.velocity);
+        (self.radii[lane], self.shares[lane], self.sides[lane]) = (disc.radius, share, side);
+    }
 }
 
 /// The velocities that `own` may choose so that it does not meet the others, if these do their part as
 /// well.
-pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32) -> Four {
-    let lanes = |value: fn(&Other) -> f32| Vec4::from_array(others.map(value));
-    let offset = Vectors {
-        x: lanes(|other| other.disc.position.x) - own.position.x,
-        y: lanes(|other| other.disc.position.y) - own.position.y,
-    };
-    let velocity = Vectors {
-        x: own.velocity.x - lanes(|other| other.disc.velocity.x),
-        y: own.velocity.y - lanes(|other| other.disc.velocity.y),
-    };
-    let radius = own.radius + lanes(|other| other.disc.radius);
+pub(crate) fn half_planes(own: &Disc, others: &FourOthers, seconds: f32) -> Four {
+    let offset = others.positions.minus(Vectors::splat(own.position));
+    let velocity = Vectors::splat(own.velocity).minus(others.velocities);
+    let radius = own.radius + others.radii;
     let distance_squared = offset.dot(offset);
     // Bodies that overlap must not overlap at the end of this tick.
     let overlaps = distance_squared.cmple(radius * radius);
@@ -59,7 +70,7 @@ pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32
     let length = length_squared.sqrt();
     let has_length = length.cmpgt(Vec4::splat(f32::EPSILON));
     let outward = Vectors {
-        x: Vec4::select(has_length, from_tip.x / length, lanes(|other| other.side)),
+        x: Vec4::select(has_length, from_tip.x / length, others.sides),
         y: Vec4::select(has_length, from_tip.y / length, Vec4::ZERO),
     };
     let way_out = radius / horizon - length;
@@ -77,11 +88,10 @@ pub(crate) fn half_planes(own: &Disc, others: [&Other; LANE_COUNT], seconds: f32
     let is_disc = overlaps | is_tip;
     let change_x = Vec4::select(is_disc, outward.x * way_out, leg.x * along_leg - velocity.x);
     let change_y = Vec4::select(is_disc, outward.y * way_out, leg.y * along_leg - velocity.y);
-    let share = lanes(|other| other.share);
     Four {
         points: Vectors {
-            x: own.velocity.x + change_x * share,
-            y: own.velocity.y + change_y * share,
+            x: own.velocity.x + change_x * others.shares,
+            y: own.velocity.y + change_y * others.shares,
         },
         directions: Vectors {
             x: Vec4::select(is_disc, outward.y, leg.x),

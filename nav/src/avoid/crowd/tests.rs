@@ -27,7 +27,6 @@ fn member(entity: Entity, position: Vec2, half_span: f32) -> Member {
 fn neighbours_are_the_nearest_ones_of_all() {
     let (mut world, mut stream) = (World::new(), RandomStream::new(7));
     let mut crowd = Crowd::default();
-    let mut windows = Vec::new();
     for round in 0..60 {
         // From a few on a wide map to four in a cell, some of them beyond its edges.
         let side = [4_u16, 9, 20, 60][round % 4];
@@ -44,7 +43,7 @@ fn neighbours_are_the_nearest_ones_of_all() {
         let sight = if half_span > 0.0 { 6.0 } else { 3.0 };
         let middles: Vec<Vec2> = crowd.members().iter().map(|one| one.disc().position).collect();
         let is_inside = |at: Vec2| at.x >= 0.0 && at.y >= 0.0 && at.y < f32::from(side);
-        let mut lookout = Lookout::new(&crowd, &mut windows);
+        let mut lookout = Lookout::new(&crowd);
         for (place, own) in crowd.members().iter().enumerate() {
             assert_eq!(crowd.place(own.entity), place);
             let square = |other: usize| middles[place].distance_squared(middles[other]);
