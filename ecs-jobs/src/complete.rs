@@ -2,7 +2,7 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{has_pinned, run_job, run_pinned};
+use crate::run_job::{has_pinned, pinned_count, run_job, run_pinned};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
@@ -105,10 +105,15 @@ impl<'pool> JobGoal<'pool> {
         self.shared.has_work(HelpScope::InJob(id)) && !is_full()
     }
 
-    /// Runs the jobs pinned to this thread, until the deadline.
+    /// Runs the jobs pinned to this thread that are ready by now, until the deadline. The jobs that
+    /// become ready through these wait for the next look, or a job that schedules itself again would keep
+    /// this thread here.
     fn run_pinned(&self) -> bool {
         let mut has_run = false;
-        while run_pinned(self.shared, self.context) {
+        for _ in 0..pinned_count(self.shared, self.context) {
+            if !run_pinned(self.shared, self.context) {
+                break;
+            }
             has_run = true;
             if self.is_late() {
                 break;
@@ -137,10 +142,7 @@ impl Goal for JobGoal<'_> {
 
     /// Helps as long as there is work.
     fn help(&mut self) -> bool {
-        if self.run_pinned() {
-            return true;
-        }
-        let mut has_helped = false;
+        let mut has_helped = self.run_pinned();
         self.walk.restart();
         while !self.is_late() {
             let Some(found) = self.walk.next() else { break };

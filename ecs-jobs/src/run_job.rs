@@ -146,6 +146,12 @@ pub(crate) fn has_pinned(shared: &Shared, context: &WorkerContext) -> bool {
     pinned_queue(shared, context).is_some_and(JobQueue::has_frame)
 }
 
+/// The number of jobs that are pinned to this thread and ready, at most: a waiting thread may have claimed
+/// some of them.
+pub(crate) fn pinned_count(shared: &Shared, context: &WorkerContext) -> usize {
+    pinned_queue(shared, context).map_or(0, JobQueue::len)
+}
+
 /// Runs the oldest ready job that is pinned to this thread, or cancels it. Returns whether there was one.
 pub(crate) fn run_pinned(shared: &Shared, context: &WorkerContext) -> bool {
     let Some(claimed) = pinned_queue(shared, context).and_then(|queue| take_from(queue, shared))

@@ -447,6 +447,35 @@ fn jobs_for_the_main_thread_run_on_it_whoever_waits() {
 }
 
 #[test]
+fn a_job_for_the_main_thread_that_schedules_itself_again_keeps_no_call_from_its_end() {
+    fn again(pool: &Arc<Pool>, is_over: &Arc<AtomicBool>) {
+        let (weak, is_over) = (Arc::downgrade(pool), Arc::clone(is_over));
+        pool.on_main().schedule(move || {
+            if let (Some(pool), false) = (weak.upgrade(), is_over.load(Ordering::Relaxed)) {
+                again(&pool, &is_over);
+            }
+        });
+    }
+    within(Duration::from_secs(60), || {
+        for threads in [Threads::None, Threads::Host(0), Threads::Own(2)] {
+            let pool = Arc::new(Pool::new(threads).unwrap());
+            let is_over = Arc::new(AtomicBool::new(false));
+            again(&pool, &is_over);
+            let first = pool.schedule(|| ());
+            pool.complete(pool.after(&[first]).schedule(|| ()));
+            pool.run_until_done(pool.in_background().schedule(|| ()));
+            let has_run = Arc::new(AtomicBool::new(false));
+            let job = Arc::clone(&has_run);
+            pool.schedule(move || job.store(true, Ordering::Relaxed));
+            pool.run_until(|| has_run.load(Ordering::Relaxed));
+            assert_eq!(pool.run_main_thread_jobs(), 1);
+            is_over.store(true, Ordering::Relaxed);
+            pool.flush();
+        }
+    });
+}
+
+#[test]
 fn the_main_thread_runs_its_jobs_while_it_waits_for_one_that_waits_for_them() {
     within(Duration::from_secs(20), || {
         let pool = Arc::new(pool(1));
