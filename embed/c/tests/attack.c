@@ -1,6 +1,7 @@
-/* Every call, with arguments drawn by lot: handles that are in use, were freed, are of another world or were never
- * given; null pointers; numbers of components, kinds and cells that are out of range; sizes without sense. Each
- * call ends with a status of its own, never FM_PANIC, and worlds stay whole. A value that has an end has it once. */
+/* Every call but fm_log_to, fm_memory_from, fm_pool_lend and fm_version, with arguments drawn by lot: handles that are
+ * in use, were freed, are of another world or were never given; null pointers; numbers of components, kinds and cells
+ * that are out of range; sizes without sense. Each call ends with a status of its own, never FM_PANIC, and worlds stay
+ * whole. A value that has an end has it once. */
 #include <math.h>
 #include <stdatomic.h>
 
