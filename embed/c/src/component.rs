@@ -6,7 +6,7 @@ use core::ffi::{c_char, c_void};
 use core::fmt::Write;
 use core::ptr::NonNull;
 
-use bytemuck::{CheckedBitPattern, checked};
+use bytemuck::{AnyBitPattern, CheckedBitPattern, checked, pod_read_unaligned};
 use formic_ecs::{ComponentDescriptor, ComponentId, ComponentInfo, Entity, error::RegisterError};
 
 use crate::entity::{entity_of, fm_entity};
@@ -135,25 +135,28 @@ impl fm_field_type {
         }
     }
 
-    /// The text of a value with these bytes.
-    fn show(self, bytes: &[u8]) -> Option<String> {
-        Some(match self {
-            Self::FM_BOOL => (*bytes.first()? != 0).to_string(),
-            Self::FM_I8 => i8::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_I16 => i16::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_I32 => i32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_I64 => i64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_U8 => bytes.first()?.to_string(),
-            Self::FM_U16 => u16::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_U32 => u32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_U64 => u64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_F32 => f32::from_ne_bytes(bytes.try_into().ok()?).to_string(),
-            Self::FM_F64 => f64::from_ne_bytes(bytes.try_into().ok()?).to_string(),
+    /// The text of a value with these bytes, of which there are [`size`](Self::size).
+    fn show(self, bytes: &[u8]) -> String {
+        fn number<T: AnyBitPattern + ToString>(bytes: &[u8]) -> String {
+            pod_read_unaligned::<T>(bytes).to_string()
+        }
+        match self {
+            Self::FM_BOOL => (bytes[0] != 0).to_string(),
+            Self::FM_I8 => number::<i8>(bytes),
+            Self::FM_I16 => number::<i16>(bytes),
+            Self::FM_I32 => number::<i32>(bytes),
+            Self::FM_I64 => number::<i64>(bytes),
+            Self::FM_U8 => number::<u8>(bytes),
+            Self::FM_U16 => number::<u16>(bytes),
+            Self::FM_U32 => number::<u32>(bytes),
+            Self::FM_U64 => number::<u64>(bytes),
+            Self::FM_F32 => number::<f32>(bytes),
+            Self::FM_F64 => number::<f64>(bytes),
             Self::FM_ENTITY => {
-                let bits = u64::from_ne_bytes(bytes.try_into().ok()?);
-                Entity::from_bits(bits).map_or_else(|| "none".to_owned(), |it| it.to_string())
+                let entity = Entity::from_bits(pod_read_unaligned(bytes));
+                entity.map_or_else(|| "none".to_owned(), |it| it.to_string())
             }
-        })
+        }
     }
 }
 
@@ -286,8 +289,8 @@ fn describe(state: &WorldState, entity: fm_entity) -> Result<String, Failure> {
             // writes it.
             let bytes = unsafe { value.as_ref() };
             for (place, field) in fields.iter().enumerate() {
-                let value = bytes.get(field.offset..field.offset + field.kind.size());
-                let value = value.and_then(|bytes| field.kind.show(bytes)).unwrap_or_default();
+                // The field lies in the value: that was looked at when it was registered.
+                let value = field.kind.show(&bytes[field.offset..][..field.kind.size()]);
                 let before = if place == 0 { " { " } else { ", " };
                 _ = write!(said, "{before}{}: {value}", field.name);
             }

@@ -388,37 +388,14 @@ impl Field {
         hash.value()
     }
 
-    /// The wolves, once they have decided.
-    fn minds(&self) -> impl Iterator<Item = &Wolf> {
-        self.world.query_ref::<&Wolf>().into_iter().filter(|_| self.tick > 0)
-    }
-
     /// What each wolf chose in the last tick, and the scores of all that it could choose.
     pub(crate) fn decisions(&self, mind: &Reasoner) -> Vec<Decision> {
-        self.minds()
+        let decided = self.world.query_ref::<&Wolf>().into_iter().filter(|_| self.tick > 0);
+        decided
             .map(|wolf| {
                 let scored = mind.names().map(str::to_owned).zip(wolf.scores);
                 (self.tick, wolf.chosen as usize, scored.collect())
             })
             .collect()
-    }
-
-    /// Why each wolf did what it did in the last tick.
-    pub(crate) fn reasons(&self, mind: &Reasoner) -> Vec<String> {
-        let reason = |(number, wolf): (usize, &Wolf)| {
-            let scored = mind.names().zip(wolf.scores);
-            let (chosen, others): (Vec<_>, Vec<_>) =
-                scored.enumerate().partition(|(option, _)| *option == wolf.chosen as usize);
-            let text = |it: &(usize, (&str, f32))| format!("{} {:.2}", it.1.0, it.1.1);
-            let texts = |some: Vec<_>| some.iter().map(text).collect::<Vec<_>>().join(", ");
-            let who = if self.rules.dungeon { "guard" } else { "wolf" };
-            format!(
-                "tick {}: {who} {number} chose {} over {}",
-                self.tick,
-                texts(chosen),
-                texts(others)
-            )
-        };
-        self.minds().enumerate().map(reason).collect()
     }
 }

@@ -137,11 +137,6 @@ impl Fields {
         Ok(self.field(number)?.lock().decisions(&self.mind))
     }
 
-    /// Why each wolf of a field did what it did.
-    fn reasons(&self, number: usize) -> PyResult<Vec<String>> {
-        Ok(self.field(number)?.lock().reasons(&self.mind))
-    }
-
     fn state_hash(&self, number: usize) -> PyResult<u64> {
         Ok(self.field(number)?.lock().state_hash())
     }

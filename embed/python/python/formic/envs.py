@@ -67,7 +67,7 @@ class _Fields:
         rules = {_NAMES.get(name, name): value for name, value in {**usual, **given}.items()}
         self._fields = _formic.Fields(count, threads, dungeon, foragers=foragers, **rules)
         self.count, self.foragers, self._side = count, foragers, rules["side"]
-        self._last = _LAST[dungeon]
+        self._last, self._who = _LAST[dungeon], "guard" if dungeon else "wolf"
 
     def reset(self, again: list[tuple[int, int]]) -> None:
         self._fields.reset(again)
@@ -99,7 +99,12 @@ class _Fields:
         return image.repeat(scale, 0).repeat(scale, 1)
 
     def reasons(self, number: int) -> list[str]:
-        return self._fields.reasons(number)
+        reasons = []
+        for it in self.decisions(number):
+            texts = {name: f"{name} {score:.2f}" for name, score in it["scores"].items()}
+            chosen = texts.pop(it["chosen"])
+            reasons.append(f"tick {it['tick']}: {self._who} {it['agent']} chose {chosen} over {', '.join(texts.values())}")
+        return reasons
 
     def decisions(self, number: int) -> list[dict[str, Any]]:
         return [
