@@ -1,15 +1,16 @@
 /*
  * Formic: worlds of entities for C, C++ and whatever speaks their calling convention.
  *
- * Every call returns an fm_status; fm_error_text() has the reason for the last one that
- * was not FM_OK on the same thread. Handles are numbers: one that was freed, or never
- * given, is an error and never a crash. Any thread may make any call; calls on one world
- * wait for each other. A null pointer where a value is needed is FM_NULL. No call
- * unwinds: a panic inside the library becomes FM_PANIC, after which only the world that
- * it happened in should be freed.
+ * Every call but fm_error_text() and fm_version() returns an fm_status; fm_error_text()
+ * has the reason for the last one that was not FM_OK on the same thread. Handles are
+ * numbers: one that was freed, or never given, is an error and never a crash. Any thread
+ * may make any call; calls on one world wait for each other, but while it is in a run, a
+ * save or a load they are FM_BUSY. A null pointer where a value is needed is FM_NULL. No
+ * call unwinds: a panic inside the library becomes FM_PANIC, after which only the world
+ * that it happened in should be freed.
  *
- * An array that is passed has to have as many elements as the call says, initialised and
- * aligned; that is the one thing that the library cannot check.
+ * What the library cannot check: that an array has as many elements as the call says,
+ * initialised; that a column is not used after its lease; that an entity is of this world.
  */
 
 #ifndef FORMIC_H
@@ -75,7 +76,8 @@ typedef enum {
   FM_BAD_DATA = 7,
   // There is no way between the cells.
   FM_UNREACHABLE = 8,
-  // The world is at work: in a call that led to this one, or in fm_schedule_run(), fm_save() or fm_load().
+  // The world or the schedule is at work: in a call that led to this one, or in fm_schedule_run(), fm_save()
+  // or fm_load(). Also what fm_log_to() and fm_memory_from() say.
   FM_BUSY = 9,
   // An invariant of the world is broken.
   FM_BROKEN = 10,
@@ -242,7 +244,7 @@ typedef uint64_t fm_commands;
 // The handle of an entity. 0 is none.
 typedef uint64_t fm_entity;
 
-// A component of one world: numbers from 0 in the order of registration.
+// A component of one world: numbers from 0 in the order of registration, those of the library among them.
 typedef uint32_t fm_component;
 
 // One field of a component, for tools that show values.
@@ -478,9 +480,9 @@ fm_status fm_commands_remove(fm_world world,
 // Records that an entity is to be despawned.
 fm_status fm_commands_despawn(fm_world world, fm_commands commands, fm_entity entity);
 
-// Does what was recorded, in order, and empties the buffer. Commands that do not apply (the entity
-// is gone) are passed over; `*failures` is how many, and fm_error_text() has the first of them, with
-// FM_NO_ENTITY as the status.
+// Does what was recorded, in order, and empties the buffer. Commands that do not apply (the entity is
+// gone, or does not have what is to be removed) are passed over; `*failures` is how many, and
+// fm_error_text() has the first of them, with FM_NO_ENTITY as the status.
 //
 // # Safety
 // `failures` may be written.
@@ -667,8 +669,9 @@ fm_status fm_mind_end(fm_schedule mind,
                       size_t count,
                       bool success);
 
-// Has the decisions of agents written down, the last `decisions_max` of each; `kind` is what sentences
-// call them, such as `Guard`.
+// Has the decisions of agents written down, the last `decisions_max` of each, at least one; `kind` is what
+// sentences call them, such as `Guard`. Those that are not in the world are passed over, as for
+// fm_despawn().
 //
 // # Safety
 // `agents` has `count` handles, `kind` ends with a zero.

@@ -117,9 +117,9 @@ pub extern "C" fn fm_commands_despawn(
     })
 }
 
-/// Does what was recorded, in order, and empties the buffer. Commands that do not apply (the entity
-/// is gone) are passed over; `*failures` is how many, and fm_error_text() has the first of them, with
-/// FM_NO_ENTITY as the status.
+/// Does what was recorded, in order, and empties the buffer. Commands that do not apply (the entity is
+/// gone, or does not have what is to be removed) are passed over; `*failures` is how many, and
+/// fm_error_text() has the first of them, with FM_NO_ENTITY as the status.
 ///
 /// # Safety
 /// `failures` may be written.

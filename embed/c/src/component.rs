@@ -14,7 +14,7 @@ use crate::ffi;
 use crate::status::{Failure, call, fm_status};
 use crate::world::{WorldState, fm_world, with};
 
-/// A component of one world: numbers from 0 in the order of registration.
+/// A component of one world: numbers from 0 in the order of registration, those of the library among them.
 pub type fm_component = u32;
 
 /// The type of a field of a component.

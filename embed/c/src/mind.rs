@@ -399,8 +399,9 @@ pub unsafe extern "C" fn fm_mind_end(
     })
 }
 
-/// Has the decisions of agents written down, the last `decisions_max` of each; `kind` is what sentences
-/// call them, such as `Guard`.
+/// Has the decisions of agents written down, the last `decisions_max` of each, at least one; `kind` is what
+/// sentences call them, such as `Guard`. Those that are not in the world are passed over, as for
+/// fm_despawn().
 ///
 /// # Safety
 /// `agents` has `count` handles, `kind` ends with a zero.

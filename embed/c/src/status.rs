@@ -34,7 +34,8 @@ pub enum fm_status {
     FM_BAD_DATA = 7,
     /// There is no way between the cells.
     FM_UNREACHABLE = 8,
-    /// The world is at work: in a call that led to this one, or in fm_schedule_run(), fm_save() or fm_load().
+    /// The world or the schedule is at work: in a call that led to this one, or in fm_schedule_run(), fm_save()
+    /// or fm_load(). Also what fm_log_to() and fm_memory_from() say.
     FM_BUSY = 9,
     /// An invariant of the world is broken.
     FM_BROKEN = 10,
