@@ -34,7 +34,8 @@ if given.seed == 13 and "FLEET_TEST_FLAKY" in os.environ:
     state.append(given.threads)
 digest = hashlib.sha256(repr(state).encode()).hexdigest()
 if given.save:
-    open(given.save, "w").write(digest)
+    # As in the saves of demos: how they were made.
+    open(given.save, "w").write(" ".join([digest, *sys.argv]))
 print(json.dumps(dict(demo=given.demo, state_hash=digest[:16], seed=given.seed,
     agents=given.agents, berries=int(digest[:2], 16) * given.agents, elapsed_ms=time.time())))
 """
@@ -355,12 +356,14 @@ def test_a_job_of_another_program_waits_for_its_worker(server, program, tmp_path
 def test_the_world_at_the_end_is_kept(server, program):
     import asyncio
 
-    submit(server, program, "--seeds", "4", "--save", "ants")
+    submit(server, program, "--seeds", "4", "--save", "--audit", "1", "ants")
     run(server, "work", "--program", str(program), "--once")
+    report = run(server, "report")
+    assert report.stdout.startswith("1 jobs, 2 answers, 0 failed") and report.returncode == 0
 
     async def saved():
         async with fleet.Fleet.connect(server.url, "fleet") as found:
-            (answer,) = await found.answers()
+            answer, _ = await found.answers()
             return answer, await found.saved(answer.job)
 
     answer, data = asyncio.run(saved())

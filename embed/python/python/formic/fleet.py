@@ -545,8 +545,6 @@ class Fleet:
                     return dataclasses.replace(answer, figures={}, error=f"it wrote no save: {error.strerror or error}")
                 store = await self._saves()
                 await self._persist(lambda: store.put(job.id, data))
-                figures = {**answer.figures, "save": hashlib.sha256(data).hexdigest()}
-                answer = dataclasses.replace(answer, figures=figures)
         return answer
 
 
