@@ -172,12 +172,14 @@ impl Schedule {
                 let is_it = |node: &Node| node.info.role == Role::SharedCondition(set as usize);
                 let switch = self.nodes.iter().position(is_it).expect("it was off");
                 let info = &self.nodes[switch].info;
-                let condition = match self.last_outcome(switch) {
-                    Some(Outcome::NotWanted(condition)) => self.condition_name(switch, condition),
-                    _ => info.name.clone(),
-                };
-                let group = info.sets[0].group().map(|group| group.name().into());
-                Reason::GroupOff { group, condition }
+                match self.last_outcome(switch) {
+                    Some(Outcome::NotWanted(condition)) => Reason::GroupOff {
+                        group: info.sets[0].group().map(|group| group.name().into()),
+                        condition: self.condition_name(switch, condition),
+                    },
+                    // A schedule that skips panics has passed over its systems.
+                    _ => Reason::NotReached { panicked: vec![info.name.clone()] },
+                }
             }
         };
         let tick = (self.tick > self.first_tick).then(|| self.tick - 1);

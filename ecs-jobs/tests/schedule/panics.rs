@@ -424,6 +424,11 @@ fn a_schedule_that_skips_panics_runs_all_other_systems_and_names_those_that_pani
         assert_eq!(world.resource::<Dropped>().unwrap().0.load(Ordering::SeqCst), 1);
         let text = schedule.explain(spawn_and_blow).to_string();
         assert!(text.ends_with("panicked in tick 0"), "{text}");
+        let text = schedule.explain(NIGHT).to_string();
+        assert!(
+            text.ends_with("because the condition is_dark of the group night panicked"),
+            "{text}"
+        );
         mend(&world);
         let report = loop {
             if let Some(report) = schedule.step(&mut world, &pool).ended {
