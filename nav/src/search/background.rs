@@ -128,11 +128,16 @@ impl Background {
         background
     }
 
-    /// Begins the slice on any thread of the pool. A job that comes too late for its slice serves for the
-    /// next one.
+    /// Begins the slice on any thread of the pool. A job that has not run yet serves for this slice.
     pub(crate) fn begin(&self, pool: &Pool) {
-        let workshop = Arc::clone(&self.0);
+        if Arc::weak_count(&self.0) > 0 {
+            return;
+        }
+        let queued = Arc::downgrade(&self.0);
         let job = move || {
+            let Some(workshop) = queued.upgrade() else { return };
+            // Before the search: a thread that waits for it begins the next slice at once.
+            drop(queued);
             let mut workshop = open(&workshop);
             if let Err(payload) = catch_unwind(AssertUnwindSafe(|| workshop.run())) {
                 workshop.panic = Some(payload);

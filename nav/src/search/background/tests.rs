@@ -1,6 +1,9 @@
-//! Slices that come from saves.
+//! Slices that come from saves, and their jobs.
+
+use std::sync::mpsc::channel;
 
 use formic_ecs::Entity;
+use formic_jobs::Threads;
 
 use super::*;
 use crate::cell::Cell;
@@ -26,4 +29,23 @@ fn a_saved_search_that_needs_less_than_it_is_said_to_have_had_is_answered() {
     let saved = Background::of_saved(slice, Terrain::new(grid, MoveRule::BothFree));
     let mut workshop = saved.finish();
     assert!(matches!(workshop.jobs()[0].outcome, PathOutcome::Found { .. }));
+}
+
+#[test]
+fn one_job_waits_for_a_thread_however_many_slices_begin_meanwhile() {
+    let pool = Pool::new(Threads::Own(1)).unwrap();
+    // The only worker is held up.
+    let (go, wait) = channel::<()>();
+    let (began, has_begun) = channel();
+    pool.schedule(move || {
+        began.send(()).unwrap();
+        wait.recv().unwrap_or_default();
+    });
+    has_begun.recv().unwrap();
+    let background = Background::default();
+    (0..100).for_each(|_| background.begin(&pool));
+    assert_eq!(Arc::weak_count(&background.0), 1);
+    drop(go);
+    pool.flush();
+    assert_eq!(Arc::weak_count(&background.0), 0);
 }
