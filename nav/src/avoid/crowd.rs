@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
 use crate::class::ClassId;
+use crate::grid::count_u32;
 
 /// The distance at which others are seen, in cells, if all agents are of one cell.
 const SIGHT: u16 = 3;
@@ -418,12 +419,12 @@ impl Nearest<'_> {
         let reach = Vec4::splat(self.reach());
         // A bit for each member that is near enough to count.
         let mut near = 0_u32;
-        let firsts = places.clone().step_by(4);
-        for ((four, first), squares) in (0..).zip(firsts).zip(self.squares.iter_mut()) {
+        for four in 0..places.len().div_ceil(4) {
+            let first = places.start + 4 * four;
             let x = Vec4::from_slice(&self.crowd.xs[first..]) - x;
             let y = Vec4::from_slice(&self.crowd.ys[first..]) - y;
             let distances = x * x + y * y;
-            *squares = distances.to_array();
+            self.squares[four] = distances.to_array();
             near |= distances.cmple(reach).bitmask() << (4 * four);
         }
         near &= u32::MAX.checked_shr((SPARSE_MAX - places.len()) as u32).unwrap_or(0);
@@ -448,8 +449,4 @@ fn insert(entries: &mut [f64; NEIGHBOUR_COUNT_MAX], entry: f64) {
         entries[at] = greatest(least(entries[at], entry), entries[at - 1]);
     }
     entries[0] = least(entries[0], entry);
-}
-
-fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).expect("fewer than 2^32 agents")
 }

@@ -42,6 +42,7 @@ impl FourOthers {
     /// Puts a body into a lane. `share` is the part of the change that the body itself takes, one half
     /// between equals. `side` is one or minus one, opposite for the two bodies, and decides if they are in
     /// exactly the same place and move alike.
+    #[inline]
     pub(crate) fn set(&mut self, lane: usize, disc: &Disc, share: f32, side: f32) {
         self.positions.set(lane, disc.position);
         self.velocities.set(lane, disc.velocity);

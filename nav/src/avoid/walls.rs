@@ -80,8 +80,8 @@ fn slide_piece(grid: &Grid, from: Vec2, motion: Vec2) -> Vec2 {
     let along_y = Vec2::new(0.0, motion.y);
     let (longer, shorter) =
         if motion.x.abs() >= motion.y.abs() { (along_x, along_y) } else { (along_y, along_x) };
-    let tries = [motion, longer, shorter].map(|motion| from + motion);
-    tries.into_iter().find(|&to| may_go(grid, from, to)).unwrap_or(from)
+    let mut ends = [motion, longer, shorter].into_iter().map(|motion| from + motion);
+    ends.find(|&to| may_go(grid, from, to)).unwrap_or(from)
 }
 
 /// Whether the straight line between two places less than a cell apart is free.
