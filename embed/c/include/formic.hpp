@@ -28,8 +28,8 @@ inline void check(fm_status status) {
     if (status != FM_OK) throw Error(status, fm_error_text());
 }
 
-// The number of a component with values of type T: those that are trivially copyable are plain bytes,
-// others are moved in and destroyed by the world.
+// The number of a component with values of type T: those that are trivially copyable are plain bytes, with
+// what lies between their members; others are moved in and destroyed by the world.
 template <class T> struct Component {
     static_assert(std::is_nothrow_destructible<T>::value, "the world destroys values");
     fm_component number;

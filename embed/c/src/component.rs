@@ -74,8 +74,9 @@ pub type fm_drop = Option<unsafe extern "C-unwind" fn(user: *mut c_void, value: 
 
 /// A component: values of one size, which are moved as bytes.
 ///
-/// Without a drop function they are plain bytes: snapshots and hashes have them, and what they point at
-/// is the caller's business. With one a value belongs to the world from the call on that brings it,
+/// Without a drop function they are plain bytes: snapshots and hashes have them, those between the members
+/// of a struct as well, so that equal values are those with equal bytes; and what they point at is the
+/// caller's business. With one a value belongs to the world from the call on that brings it,
 /// until the function is called with it, once; copies that were read are not owners. Such values are
 /// in no snapshot, which is refused while entities have the component, nor in hashes (see
 /// fm_hash_uncovered()), nor in command buffers.

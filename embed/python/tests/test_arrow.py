@@ -41,6 +41,17 @@ def test_a_table_of_nothing_has_its_columns(world):
     assert table.num_rows == 0 and table.column_names == ["entity", "Position.x", "Position.y", "Matrix"]
 
 
+def test_columns_of_one_name_are_all_there():
+    world = formic.World()
+    world.register("P", [("x", "f4")])
+    world.register("P.x", "f4")
+    world.register("entity", "f4")
+    ants = world.spawn(1, **{"P": (1,), "P.x": 2, "entity": 3})
+    table = arrow.table(world, "P", "P.x", "entity")
+    assert table.schema.names == ["entity", "P.x", "P.x", "entity"]
+    assert [column[0].as_py() for column in table.columns] == [ants[0], 1, 2, 3]
+
+
 def test_what_arrow_cannot_hold_is_an_error(world):
     world.spawn(1, Raw=np.zeros(1, "V4"))
     with pytest.raises(TypeError, match="Raw: Arrow has no column for"):

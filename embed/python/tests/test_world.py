@@ -62,6 +62,31 @@ def test_fields_may_have_fields_and_arrays(world):
     assert [world.get(it, "Part")["sub"]["z"] for it in ants] == [7, 8]
 
 
+def test_what_lies_between_fields_is_in_no_hash():
+    dtype = np.dtype([("on", "u1"), ("parts", np.dtype([("x", "f8"), ("n", "u1")], align=True), (2,)), ("n", "u2")], align=True)
+
+    def values(junk):
+        values = np.frombuffer(bytearray([junk]) * dtype.itemsize * 9, dtype)
+        values["on"], values["parts"]["x"], values["parts"]["n"], values["n"] = 1, 2, 3, 4
+        return values
+
+    hashes = set()
+    for junk in range(3):
+        world = formic.World()
+        world.register("Padded", dtype)
+        ants = world.spawn(9, Padded=values(junk))
+        hashes.add(world.state_hash())
+        world.insert(ants[:2], "Padded", values(junk)[:2])
+        world.set(ants[2], "Padded", values(junk)[0])
+        hashes.add(world.state_hash())
+        with world.query("mut Padded").columns() as runs:
+            ((padded,),) = runs
+            padded[:] = values(junk)
+        hashes.add(world.state_hash())
+        assert world.get(ants[8], "Padded") == values(0)[8]
+    assert len(hashes) == 1
+
+
 def test_a_tag_has_an_empty_value(world):
     ant = world.spawn(1, Ant=())[0]
     world.set(ant, "Ant", ())

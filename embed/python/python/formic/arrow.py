@@ -21,19 +21,19 @@ def table(world: World, *components: str, **filters: Any) -> Any:
     with query.columns() as runs:
         entities = np.concatenate([np.empty(0, np.uint64), *runs.entities()])
         parts = [[np.array(column) for column in run] for run in runs]
-    found: dict[str, Any] = {"entity": pa.array(entities)}
+    found: list[tuple[str, Any]] = [("entity", pa.array(entities))]
     for place, name in enumerate(components):
         dtype = world.dtype(name.removeprefix("mut "))
         empty = np.empty((0, *dtype.shape), dtype.base)
         values = np.concatenate([empty, *(run[place] for run in parts)])
-        found |= _columns(name.removeprefix("mut "), values)
-    return pa.table(found)
+        found += _columns(name.removeprefix("mut "), values)
+    return pa.Table.from_arrays([column for _, column in found], [name for name, _ in found])
 
 
-def _columns(name: str, values: np.ndarray) -> dict[str, Any]:
+def _columns(name: str, values: np.ndarray) -> list[tuple[str, Any]]:
     if values.dtype.names is not None:
         fields = [_columns(f"{name}.{field}", values[field]) for field in values.dtype.names]
-        return {key: column for some in fields for key, column in some.items()}
+        return [column for some in fields for column in some]
     if values.dtype.kind not in "biufMm":
         raise TypeError(f"{name}: Arrow has no column for {values.dtype}")
     flat = np.ascontiguousarray(values).reshape(-1)
@@ -41,7 +41,7 @@ def _columns(name: str, values: np.ndarray) -> dict[str, Any]:
     array = pa.array(flat.astype(flat.dtype.newbyteorder("="), copy=False))
     for size in reversed(values.shape[1:]):
         array = pa.FixedSizeListArray.from_arrays(array, size)
-    return {name: array}
+    return [(name, array)]
 
 
 def decisions(rows: Iterable[dict[str, Any]]) -> Any:

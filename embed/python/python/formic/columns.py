@@ -2,21 +2,46 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 from numpy.lib.mixins import NDArrayOperatorsMixin
 
 from . import _formic
 
 
+Mask = npt.NDArray[np.uint8]
+
+
+def mask_of(dtype: np.dtype[Any]) -> Mask | None:
+    """The bytes of a value that have a meaning, if not all have one. Those between fields stay zero in a
+    world, so that equal values have equal bytes."""
+    mask = np.zeros(dtype.itemsize, np.uint8)
+
+    def mark(part: np.dtype[Any], at: int) -> None:
+        if part.base.names is None:
+            mask[at : at + part.itemsize] = 255
+            return
+        for number in range(math.prod(part.shape)):
+            for field in (part.base.fields or {}).values():
+                mark(field[0], at + number * part.base.itemsize + field[1])
+
+    mark(dtype, 0)
+    return None if mask.all() else mask
+
+
 class Query:
     """A query of one world; :meth:`columns` lends what it finds."""
 
-    def __init__(self, lease: Callable[[], Any], dtypes: list[np.dtype[Any]]) -> None:
+    def __init__(
+        self, lease: Callable[[], Any], dtypes: list[np.dtype[Any]], masks: list[Mask | None]
+    ) -> None:
         self._lease = lease
         self._dtypes = dtypes
+        self._masks = masks
 
     def columns(self) -> Columns:
         """The columns of everything that matches, for a ``with`` block.
@@ -24,7 +49,7 @@ class Query:
         Until its end no entity can be spawned, despawned or changed in its components, and no other
         query can use a column that this one writes.
         """
-        return Columns(self._lease, self._dtypes)
+        return Columns(self._lease, self._dtypes, self._masks)
 
     def entities(self) -> np.ndarray:
         """The entities that match."""
@@ -38,9 +63,12 @@ class Query:
 class Columns:
     """Runs of rows, each a tuple with a :class:`Column` for each component of the query."""
 
-    def __init__(self, lease: Callable[[], Any], dtypes: list[np.dtype[Any]]) -> None:
+    def __init__(
+        self, lease: Callable[[], Any], dtypes: list[np.dtype[Any]], masks: list[Mask | None]
+    ) -> None:
         self._begin = lease
         self._dtypes = dtypes
+        self._masks = masks
         self._lease: Any = None
 
     def __enter__(self) -> Columns:
@@ -50,6 +78,7 @@ class Columns:
         return self
 
     def __exit__(self, error: type[BaseException] | None, *_rest: object) -> None:
+        self._clear_padding()
         lease, self._lease = self._lease, None
         try:
             lease.release()
@@ -57,6 +86,14 @@ class Columns:
             # The arrays of a failed block live in its traceback: the lease ends with them.
             if error is None:
                 raise
+
+    def _clear_padding(self) -> None:
+        if any(mask is not None for mask in self._masks):
+            for _, columns in self._runs():
+                for column, mask in zip(columns, self._masks, strict=True):
+                    values = np.frombuffer(column, np.uint8)
+                    if mask is not None and values.flags.writeable:
+                        values.reshape(-1, len(mask))[...] &= mask
 
     def _runs(self) -> list[tuple[bytearray, list[Any]]]:
         if self._lease is None:

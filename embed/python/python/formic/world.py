@@ -10,7 +10,7 @@ import numpy as np
 import numpy.typing as npt
 
 from . import _formic
-from .columns import Query
+from .columns import Mask, Query, mask_of
 
 Entities = npt.NDArray[np.uint64]
 #: What one call spawns at most: more is taken for a mistake, not tried until the memory is gone.
@@ -29,6 +29,7 @@ class World:
     def __init__(self) -> None:
         self._world = _formic.World()
         self._dtypes: dict[str, np.dtype[Any]] = {}
+        self._masks: dict[str, Mask | None] = {}
 
     def register(
         self,
@@ -49,7 +50,7 @@ class World:
         # The size of a value is a multiple of its alignment in a column.
         align = dtype.alignment if dtype.itemsize % dtype.alignment == 0 else 1
         self._world.register(name, dtype.itemsize, align, enableable, tracked)
-        self._dtypes[name] = dtype
+        self._dtypes[name], self._masks[name] = dtype, mask_of(dtype)
 
     def dtype(self, name: str) -> np.dtype[Any]:
         """The dtype of a component."""
@@ -75,7 +76,8 @@ class World:
         except ValueError:
             text = f"{name}: values of the shape {given.shape} are not {count} of {dtype}"
             raise ValueError(text) from None
-        return np.ascontiguousarray(whole).reshape(-1).view(np.uint8).data
+        found, mask = np.ascontiguousarray(whole).reshape(-1).view(np.uint8), self._masks[name]
+        return found.data if mask is None else (found.reshape(-1, len(mask)) & mask).reshape(-1).data
 
     def spawn(self, count: int = 1, /, **components: npt.ArrayLike) -> Entities:
         """Spawns entities, each with the components that are named, and returns them.
@@ -151,7 +153,8 @@ class World:
                 raise TypeError(f"{name} is a tag, which has no column: use with_=[{name!r}]")
             terms.append((name, name != column))
         dtypes = [self.dtype(name) for name, _ in terms]
-        return Query(lambda: self._world.lease(terms, filters, since), dtypes)
+        masks = [self._masks[name] for name, _ in terms]
+        return Query(lambda: self._world.lease(terms, filters, since), dtypes, masks)
 
     def __len__(self) -> int:
         return self._world.count()
