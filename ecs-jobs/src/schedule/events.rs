@@ -11,7 +11,9 @@ use super::error::ParamError;
 use super::gather::{Gather, GatherSlot, GatherState};
 use super::name;
 use super::param::{RunContext, SystemParam};
-use super::save::{Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes};
+use super::save::{
+    COUNT_END, Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes,
+};
 use super::sink::ParallelSink;
 
 /// The stored events of one type: a resource, which a system with an [`EventWriter`] or an
@@ -272,8 +274,9 @@ impl<T: Send + Sync + 'static> Events<T> {
             loaded.log.push_back(rules.read_one(&mut event).filter(|_| event.is_empty())?);
         }
         // Numbers of events increase, and name events that existed.
-        let end = loaded.end();
+        let end = loaded.first.checked_add(loaded.log.len() as u64)?;
         let is_true = loaded.lifetime > 0
+            && end < COUNT_END
             && bytes.0.is_empty()
             && loaded.ages.iter().is_sorted()
             && loaded.ages.back().is_none_or(|&age| age <= end)

@@ -12,8 +12,8 @@ use super::name;
 use super::node::Node;
 use super::run::Schedule;
 use super::save::{
-    Change, Entries, Extent, LoadError, LoadReport, LoadTarget, MalformedSave, Reader, SaveError,
-    SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
+    COUNT_END, Change, Entries, Extent, LoadError, LoadReport, LoadTarget, MalformedSave, Reader,
+    SaveError, SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
 };
 
 /// A complete saved game between two ticks. Loaded in another process, on any number of threads, it
@@ -220,8 +220,7 @@ impl Save {
         schedule: &mut Schedule,
     ) -> Result<LoadReport, LoadError> {
         let bad = |name: &str| MalformedSave::BadSection(name.to_owned());
-        let tick = self.get(TICK, "").and_then(|bytes| Reader(bytes).u64());
-        let tick = tick.ok_or_else(|| bad(TICK))?;
+        let tick = self.tick().filter(|tick| *tick < COUNT_END).ok_or_else(|| bad(TICK))?;
         let snapshot = self.get(WORLD, "").ok_or_else(|| bad(WORLD))?;
         let snapshot = Snapshot::from_bytes(snapshot).map_err(RestoreError::Malformed);
         let snapshot = snapshot.map_err(LoadError::World)?;

@@ -276,6 +276,68 @@ fn no_byte_of_a_save_can_be_changed_without_being_noticed() {
     assert_eq!(Save::from_bytes(&altered), Err(MalformedSave::WrongLength));
 }
 
+/// A game that counts with all that a save has, and never overflows by itself.
+fn counting_game() -> (World, Schedule) {
+    fn mint(mut coins: EventWriter<Coin>) {
+        coins.send(Coin(1));
+    }
+    fn hear_one(mut coins: EventReader<Coin>) {
+        assert!(coins.read().take(1).count() <= 1);
+    }
+    fn change(mut all: Query<&mut Gold>) {
+        all.for_each(|gold| gold.0 = gold.0.wrapping_add(1));
+    }
+    fn see(mut changed: Query<&mut Seen, Changed<Gold>>, mut runs: Local<u64>) {
+        *runs = runs.wrapping_add(1);
+        changed.for_each(|seen| seen.0 = seen.0.wrapping_add(1));
+    }
+    fn nothing() {}
+    let mut world = World::new();
+    world.register::<Gold>();
+    world.register::<Seen>();
+    world.insert_resource(7_u32);
+    SaveRules::of(&mut world).save(Codec::<Coin>::custom(
+        |coin, bytes| Codec::plain().write(&coin.0, bytes),
+        |bytes| Codec::plain().read(bytes).map(Coin),
+    ));
+    let schedule = Schedule::builder()
+        .add(mint.every(2).phase(1))
+        .add((hear_one, change, see))
+        .add(see.every(3).staggered())
+        .add(nothing.run_if(resource_changed::<u32>().or(on_event::<Coin>())))
+        .build(&mut world)
+        .unwrap();
+    (world, schedule)
+}
+
+#[test]
+fn whatever_numbers_a_save_has_it_is_refused_or_its_game_goes_on() {
+    let pool = pool(0);
+    let (mut world, mut schedule) = counting_game();
+    world.spawn_batch((0..3).map(|number| (Gold(number), Seen(0))));
+    (0..5).for_each(|_| drop(schedule.run(&mut world, &pool)));
+    let bytes = Save::of(&world, &schedule).unwrap().to_bytes();
+    let mut loaded = 0;
+    for at in (32..bytes.len() - 8).step_by(if cfg!(miri) { 97 } else { 1 }) {
+        for number in [0, u64::MAX - 1, u64::MAX] {
+            let mut bytes = bytes.clone();
+            bytes[at..at + 8].copy_from_slice(&number.to_le_bytes());
+            let mut hasher = formic_ecs::StateHasher::new();
+            hasher.write(&bytes[32..]);
+            hasher.write_u64(bytes.len() as u64 - 32);
+            bytes[24..32].copy_from_slice(&hasher.finish().to_le_bytes());
+            let Ok(save) = Save::from_bytes(&bytes) else { continue };
+            let (mut world, mut schedule) = counting_game();
+            if save.load(&mut world, &mut schedule).is_ok() {
+                loaded += 1;
+                (0..4).for_each(|_| drop(schedule.run(&mut world, &pool)));
+                world.check().unwrap();
+            }
+        }
+    }
+    assert!(loaded > 20, "{loaded}");
+}
+
 #[test]
 fn nothing_is_loaded_of_a_save_that_does_not_fit() {
     /// As the other diary, of another size.

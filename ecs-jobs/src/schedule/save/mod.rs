@@ -15,6 +15,9 @@ pub(super) use self::rules::{Change, Extent, LoadTarget};
 pub use self::state::StateArchive;
 use super::name;
 
+/// The counts of ticks and events in a save are below this: a loaded game goes on counting.
+pub(super) const COUNT_END: u64 = 1 << 62;
+
 /// A part of a game that cannot be saved.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Unsaved {
