@@ -162,8 +162,8 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
         }
     }
 
-    /// Wakes a thread for each expensive node, and for small ones as many as have enough work. Work for which no thread is woken is run by threads
-    /// that are awake.
+    /// Wakes a thread for each expensive node, and for small ones as many as have enough work. Work for
+    /// which no thread is woken is run by threads that are awake.
     fn wake_for(&self, worth_ns: usize) {
         let wanted = worth_ns / WORTH_NS;
         if wanted > 0 {
