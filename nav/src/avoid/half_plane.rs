@@ -67,26 +67,32 @@ impl HalfPlane {
 }
 
 impl Vectors {
+    #[inline]
     pub(crate) const fn splat(value: Vec2) -> Self {
         Self { x: Vec4::splat(value.x), y: Vec4::splat(value.y) }
     }
 
+    #[inline]
     pub(crate) fn minus(self, other: Self) -> Self {
         Self { x: self.x - other.x, y: self.y - other.y }
     }
 
+    #[inline]
     pub(crate) fn dot(self, other: Self) -> Vec4 {
         self.x * other.x + self.y * other.y
     }
 
+    #[inline]
     pub(crate) fn perp_dot(self, other: Self) -> Vec4 {
         self.x * other.y - self.y * other.x
     }
 
+    #[inline]
     fn get(&self, lane: usize) -> Vec2 {
         Vec2::new(self.x[lane], self.y[lane])
     }
 
+    #[inline]
     pub(crate) fn set(&mut self, lane: usize, value: Vec2) {
         (self.x[lane], self.y[lane]) = (value.x, value.y);
     }
@@ -94,15 +100,18 @@ impl Vectors {
 
 impl Four {
     /// The distance of a velocity outside of each half-plane.
+    #[inline]
     fn violations(&self, velocity: Vec2) -> Vec4 {
         self.directions.perp_dot(self.points.minus(Vectors::splat(velocity)))
     }
 
+    #[inline]
     fn get(&self, lane: usize) -> HalfPlane {
         HalfPlane { point: self.points.get(lane), direction: self.directions.get(lane) }
     }
 
     /// The lanes whose bit is set; the others allow all velocities.
+    #[inline]
     fn select(&self, lanes: BVec4A) -> Self {
         let select = |of: Vectors, all: Vectors| Vectors {
             x: Vec4::select(lanes, of.x, all.x),
@@ -116,6 +125,7 @@ impl Four {
 }
 
 /// A mask of the first `count` lanes.
+#[inline]
 fn first_lanes(count: usize) -> BVec4A {
     Vec4::new(0.0, 1.0, 2.0, 3.0).cmplt(Vec4::splat(count as f32))
 }
@@ -138,6 +148,7 @@ impl HalfPlanes {
 
     /// Adds the first `lane_count` of four half-planes, except those that allow all velocities of up to
     /// `speed_max`, as most do.
+    #[inline]
     pub(crate) fn add_four(&mut self, four: &Four, lane_count: usize, speed_max: f32) {
         let leaves_less = four.violations(Vec2::ZERO).cmpgt(Vec4::splat(-speed_max));
         let lanes = first_lanes(lane_count) & leaves_less;

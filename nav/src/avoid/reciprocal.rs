@@ -52,6 +52,7 @@ impl FourOthers {
 
 /// The velocities that `own` may choose so that it does not meet the others, if these do their part as
 /// well.
+#[inline]
 pub(crate) fn half_planes(own: &Disc, others: &FourOthers, seconds: f32) -> Four {
     let offset = others.positions.minus(Vectors::splat(own.position));
     let velocity = Vectors::splat(own.velocity).minus(others.velocities);
