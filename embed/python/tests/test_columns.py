@@ -179,7 +179,23 @@ def test_a_column_may_say_where_and_be_one_of_several_results(world):
         copies[0]["x"] = 9
         assert position["y"].tolist() == [9, 9, 9] and position["x"].tolist() == [1, 1, 1]
     world.spawn()
-    assert len(parts[3].__slots__) == 3 and copies[1].tolist() == [1, 1]
+    assert copies[1].tolist() == [1, 1]
+
+
+def test_parts_of_rows_are_in_place(world):
+    world.register("Part", [("v", "f4", (3,)), ("sub", [("n", "i2"), ("w", "f4", (2,))])])
+    ant = world.spawn(1, Part=([1, 2, 3], (5, [6, 7])))[0]
+    with world.query("mut Part").columns() as runs:
+        ((part,),) = runs
+        row = part[0]
+        parts = [row, row["v"], row["sub"], row["sub"]["w"], row[0], part["v"][0], part[:1]["sub"]["w"][0]]
+        assert all(isinstance(it, formic.Column) for it in parts)
+        parts[1][0] = 9
+        parts[3][:] = 8
+        numbers = [row["sub"]["n"], row["v"][1]]
+    world.spawn()
+    value = world.get(ant, "Part")
+    assert value["v"].tolist() == [9, 2, 3] and value["sub"]["w"].tolist() == [8, 8] and numbers == [5, 2]
 
 
 def test_an_array_outlives_its_world(world):

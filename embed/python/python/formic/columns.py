@@ -147,12 +147,12 @@ class Column(NDArrayOperatorsMixin):
         return function(*_array_of(args), **_array_of(kwargs))
 
     def __getitem__(self, key: Any) -> Any:
-        whole = self._array()
-        part = whole[key]
+        part = self._array()[key]
         # A part in place, or a copy: what numpy makes of lists and masks, and single numbers.
-        if isinstance(part, np.void) or (isinstance(part, np.ndarray) and part.base is whole.base):
-            return Column(self._column, self._dtype, (*self._keys, key))
-        return part
+        owner = part if isinstance(part, np.ndarray | np.void) else None
+        while isinstance(owner, np.ndarray | np.void):
+            owner = owner.base
+        return part if owner is None else Column(self._column, self._dtype, (*self._keys, key))
 
     def __setitem__(self, key: Any, value: Any) -> None:
         self._array()[key] = _array_of(value)
