@@ -310,11 +310,11 @@ typedef struct {
   uint32_t kind;
   // The text, such as the content of a file: UTF-8 that ends with a zero.
   const char *text;
-  // The names of what agents sense, up to FM_INPUTS_MAX.
+  // The names of what agents sense, up to FM_INPUTS_MAX, none twice.
   const char *const *inputs;
   // How many there are.
   size_t inputs_len;
-  // The names of what agents can do, at least one and up to 1,024.
+  // The names of what agents can do, at least one and up to 1,024, none twice.
   const char *const *actions;
   // How many there are.
   size_t actions_len;

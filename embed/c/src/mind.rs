@@ -44,11 +44,11 @@ pub struct fm_mind_desc {
     pub kind: u32,
     /// The text, such as the content of a file: UTF-8 that ends with a zero.
     pub text: *const c_char,
-    /// The names of what agents sense, up to FM_INPUTS_MAX.
+    /// The names of what agents sense, up to FM_INPUTS_MAX, none twice.
     pub inputs: *const *const c_char,
     /// How many there are.
     pub inputs_len: usize,
-    /// The names of what agents can do, at least one and up to 1,024.
+    /// The names of what agents can do, at least one and up to 1,024, none twice.
     pub actions: *const *const c_char,
     /// How many there are.
     pub actions_len: usize,
@@ -139,9 +139,11 @@ fn update<const N: usize>(mut machines: Machines<'_, Row<N>>, mind: Res<'_, Driv
 impl<const N: usize> Driver<N> {
     fn parse(kind: u32, text: &str, inputs: &[&str], actions: &ActionSet) -> Result<Self, Failure> {
         let load = |error: LoadError| Failure::new(fm_status::FM_BAD_DATA, error);
-        let mut known = HashSet::new();
-        if let Some(name) = inputs.iter().find(|&name| !known.insert(name)) {
-            return Err(Failure::argument(format!("the input {name:?} is there twice")));
+        for (what, names) in [("input", inputs.to_vec()), ("action", actions.names().collect())] {
+            let mut known = HashSet::new();
+            if let Some(name) = names.into_iter().find(|&name| !known.insert(name)) {
+                return Err(Failure::argument(format!("the {what} {name:?} is there twice")));
+            }
         }
         let library = || {
             let names = inputs.iter().enumerate();

@@ -106,6 +106,8 @@ static void test_a_mind_decides(uint32_t kind, const char *text) {
     actions_all[0] = "eat", actions_all[1] = "run";
     desc.inputs = INPUTS, desc.inputs_len = 2, desc.actions = actions_all, desc.actions_len = 1025;
     FAILS(FM_BAD_ARGUMENT, fm_mind_new(world, &desc, &other));
+    actions_all[2] = "run", desc.actions_len = 3;
+    FAILS(FM_BAD_ARGUMENT, fm_mind_new(world, &desc, &other)); /* one of them twice */
     desc.actions = ACTIONS, desc.actions_len = 2, desc.text = "Nonsense(";
     FAILS(FM_BAD_DATA, fm_mind_new(world, &desc, &other));
     desc.text = text, desc.inputs_len = 0;
