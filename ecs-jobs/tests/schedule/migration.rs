@@ -6,6 +6,9 @@
 //! variable `FORMIC_WRITE_SAVES` set.
 #![expect(elided_lifetimes_in_paths, reason = "the arguments of systems read better without <'_>")]
 
+use std::any::type_name;
+use std::marker::PhantomData;
+
 use crate::support::pool;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::prelude::*;
@@ -341,4 +344,49 @@ fn a_step_that_panics_leaves_the_game_loaded_and_those_behind_it_undone() {
     assert!(
         Save::of(&world, &schedule).unwrap().load(&mut world, &mut schedule).unwrap().is_exact()
     );
+}
+
+#[test]
+fn names_within_names_are_found_whatever_order_the_rules_are_in() {
+    struct Coin;
+    struct List<T>(u64, PhantomData<T>);
+    #[derive(Clone, Copy, Pod, Zeroable)]
+    #[repr(C)]
+    struct Purse(u64);
+    struct Penny;
+    let (mut world, list) = (World::new(), List::<Coin>(3, PhantomData));
+    world.insert_resource(list);
+    SaveRules::of(&mut world).save(Codec::<List<Coin>>::custom(
+        |list, out| Codec::plain().write(&list.0, out),
+        |bytes| Codec::plain().read(bytes).map(|count| List(count, PhantomData)),
+    ));
+    let schedule = Schedule::builder().build(&mut world).expect("in order");
+    let save = Save::of(&world, &schedule).expect("all of it has rules");
+    // The order of the rules is that of a hash map, another one each time.
+    for _ in 0..20 {
+        let mut world = World::new();
+        world.insert_resource(Purse(0));
+        SaveRules::of(&mut world)
+            .save(Codec::<Purse>::plain())
+            .rebuild::<Penny>()
+            .renamed::<Penny>(type_name::<Coin>())
+            .renamed::<Purse>(type_name::<List<Coin>>());
+        let mut schedule = Schedule::builder().build(&mut world).expect("in order");
+        let report = save.load(&mut world, &mut schedule).expect("it fits");
+        assert!(report.dropped.is_empty(), "{report}");
+        assert_eq!(world.resource::<Purse>().expect("it is there").0, 3);
+    }
+}
+
+#[test]
+fn a_name_that_two_types_have_or_had_is_refused() {
+    use std::panic::{AssertUnwindSafe, catch_unwind};
+    let refused = |act: fn(&mut SaveRules)| {
+        let mut rules = SaveRules::default();
+        catch_unwind(AssertUnwindSafe(|| act(&mut rules))).is_err()
+    };
+    assert!(refused(|rules| _ = rules.renamed::<u32>("u64")));
+    assert!(refused(|rules| _ = rules.renamed::<u32>("old").renamed::<u64>("old")));
+    assert!(refused(|rules| _ = rules.renamed::<u32>("u8").rebuild::<u8>()));
+    assert!(!refused(|rules| _ = rules.renamed::<u32>("old").renamed::<u32>("older")));
 }

@@ -1,6 +1,7 @@
 //! Rules for saving values outside the rows, by type.
 
 use std::any::{Any, TypeId, type_name};
+use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
 
@@ -181,14 +182,23 @@ impl SaveRules {
         )
     }
 
-    /// Declares that the type `T` had this name in older saves, as [`type_name`] returns it.
+    /// Declares that the type `T` had this name in older saves, as [`type_name`] returns it. No other type
+    /// with a rule may have it now, or have had it: a save does not say which of them it means.
     ///
     /// # Panics
-    /// Panics if there is no rule for `T` yet.
+    /// Panics if there is no rule for `T` yet, or if another type with a rule has or had this name. Adding
+    /// a rule for a type of this name panics as well.
     pub fn renamed<T: 'static>(&mut self, was: &'static str) -> &mut Self {
         let rule = self.types.get_mut(&TypeId::of::<T>());
         rule.expect("a type has a rule before it has another name").earlier_names.push(was);
+        self.expect_one_with(was);
         self
+    }
+
+    fn expect_one_with(&self, name: &str) {
+        let has = |rule: &&Rule| rule.name == name || rule.earlier_names.contains(&name);
+        let count = self.types.values().filter(has).count();
+        assert!(count <= 1, "{count} types have the name {name} in saves, now or earlier");
     }
 
     /// Declares that the component `C` is new: on loading an older save, every entity that has an `Other`
@@ -238,17 +248,19 @@ impl SaveRules {
     /// The text with old type names replaced by the current ones.
     pub(in crate::schedule) fn with_new_names(&self, text: &str) -> String {
         let mut text = text.to_owned();
-        for rule in self.types.values() {
-            for earlier in &rule.earlier_names {
-                let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
-                let places = text.match_indices(earlier).filter(|(at, _)| {
-                    let (before, rest) = (&text[..*at], &text[at + earlier.len()..]);
-                    !before.ends_with(is_part) && !rest.starts_with(is_part)
-                });
-                let places: Vec<usize> = places.map(|(at, _)| at).collect();
-                for at in places.into_iter().rev() {
-                    text.replace_range(at..at + earlier.len(), rule.name);
-                }
+        let of_rule = |rule: &Rule| rule.earlier_names.iter().map(|it| (*it, rule.name)).collect();
+        let mut names: Vec<_> = self.types.values().flat_map::<Vec<_>, _>(of_rule).collect();
+        // A name may be part of a longer one, as that of an element is of its list's.
+        names.sort_unstable_by_key(|&(earlier, _)| (Reverse(earlier.len()), earlier));
+        for (earlier, name) in names {
+            let is_part = |c: char| c.is_alphanumeric() || c == '_' || c == ':';
+            let places = text.match_indices(earlier).filter(|(at, _)| {
+                let (before, rest) = (&text[..*at], &text[at + earlier.len()..]);
+                !before.ends_with(is_part) && !rest.starts_with(is_part)
+            });
+            let places: Vec<usize> = places.map(|(at, _)| at).collect();
+            for at in places.into_iter().rev() {
+                text.replace_range(at..at + earlier.len(), name);
             }
         }
         text
@@ -271,6 +283,7 @@ impl SaveRules {
             read,
         };
         self.types.insert(TypeId::of::<T>(), rule);
+        self.expect_one_with(type_name::<T>());
         self
     }
 
