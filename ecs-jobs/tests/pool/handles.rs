@@ -476,6 +476,33 @@ fn a_job_for_the_main_thread_that_schedules_itself_again_keeps_no_call_from_its_
 }
 
 #[test]
+fn a_wait_that_is_over_runs_no_other_job_for_the_main_thread() {
+    for threads in [Threads::None, Threads::Host(1), Threads::Own(1)] {
+        let pool = Pool::new(threads).unwrap();
+        let count = Arc::new(AtomicUsize::new(0));
+        let schedule = |pause| {
+            let count = Arc::clone(&count);
+            pool.on_main().schedule(move || {
+                std::thread::sleep(pause);
+                count.fetch_add(1, Ordering::Relaxed);
+            })
+        };
+        let all: Vec<_> = (0..4).map(|_| schedule(Duration::ZERO)).collect();
+        for wanted in 1..=3 {
+            pool.run_until(|| count.load(Ordering::Relaxed) >= wanted);
+            assert_eq!(count.load(Ordering::Relaxed), wanted);
+        }
+        pool.complete(all[3]);
+        let all: Vec<_> = (0..4).map(|_| schedule(Duration::from_millis(5))).collect();
+        let late = pool.complete_for(pool.combine(&all), Duration::from_millis(1));
+        assert!(matches!(late, Err(JobError::TimedOut)));
+        assert!(count.load(Ordering::Relaxed) <= 5, "the job that had begun");
+        pool.flush();
+        assert_eq!(count.load(Ordering::Relaxed), 8);
+    }
+}
+
+#[test]
 fn the_main_thread_runs_its_jobs_while_it_waits_for_one_that_waits_for_them() {
     within(Duration::from_secs(20), || {
         let pool = Arc::new(pool(1));
