@@ -487,7 +487,7 @@ impl std::error::Error for GridSizeError {}
 
 /// Converts a count of cells, or of things made of them, to the type in which it is stored.
 pub(crate) fn count_u32(count: usize) -> u32 {
-    u32::try_from(count).expect("grids have fewer than 2^32 cells")
+    u32::try_from(count).expect("fewer than 2^32 cells or agents")
 }
 
 /// Converts the sides to the type of coordinates, if a grid can have them.
