@@ -101,7 +101,7 @@ pub struct PathStats {
     pub paths_unreachable: u32,
     /// Paths that an edit broke ahead of the agent, and that were requested again.
     pub paths_broken: u32,
-    /// Goals reached.
+    /// Goals reached, and ends of paths to the reachable cell nearest to a goal.
     pub arrivals: u32,
     /// Times that the cell under the agent became solid and it was moved out.
     pub pushed_out: u32,

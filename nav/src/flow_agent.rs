@@ -242,7 +242,9 @@ fn direct(
         status == FlowStatus::Arrived && body.goal == goal && !body.is_left_behind(position.0);
     // It takes a link from anywhere in its cell: if many wait to cross, none comes to the exact centre.
     if target != end && !was_there {
-        position.0 = end;
+        if speed.reach(seconds, 0.0) > 0.0 {
+            position.0 = end;
+        }
         body.hold();
         return FlowStatus::Going;
     }

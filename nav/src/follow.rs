@@ -153,7 +153,9 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                 let end = end_of_route(request, route, goal);
                 match &mut body {
                     Some(body) => direct(position, end, *speed, route, body, terrain, seconds),
-                    None if is_usable(route, terrain, *position) => {
+                    None if !is_legal(route, terrain, *position) => Done::Broken,
+                    None if !is_on_route(position.0, route) => Done::Strayed,
+                    None => {
                         let reach = speed.reach(seconds, request.carry);
                         let walked = walk(position.0, end, route, reach, terrain);
                         request.carry = walked.carry;
@@ -161,7 +163,6 @@ pub fn follow(mut agents: Walkers, terrain: Res<Terrain>, step: Res<TimeStep>) {
                         facing.0 = walked.facing.unwrap_or(facing.0);
                         if walked.arrived { Done::Arrived } else { Done::OnTheWay }
                     }
-                    None => Done::Broken,
                 }
             };
             match done {
@@ -194,7 +195,7 @@ enum Done {
     Arrived,
     /// An edit has broken it.
     Broken,
-    /// Others have pushed the agent off it.
+    /// Others have pushed the agent off it, or the game has put it elsewhere.
     Strayed,
 }
 
@@ -214,7 +215,9 @@ fn direct(
         _ if !is_legal => Done::Broken,
         Steering::Strayed => Done::Strayed,
         Steering::Cross(to) => {
-            position.0 = to.centre();
+            if speed.reach(seconds, 0.0) > 0.0 {
+                position.0 = to.centre();
+            }
             body.hold();
             return Done::OnTheWay;
         }
@@ -259,9 +262,8 @@ fn arrive(request: &mut PathRequest, route: &mut Route, stats: &mut PathStats) {
     stats.arrivals += 1;
 }
 
-/// Whether an agent can walk on along its route: it is where the route says, and every step from there on
-/// is still legal.
-fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
+/// Whether every step of a route is still legal from where the agent is.
+fn is_legal(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
     let (from, to) = (route.behind(), route.next());
     let is_step = to <= from + 1;
     let path = route.path_mut();
@@ -275,7 +277,5 @@ fn is_usable(route: &mut Route, terrain: &Terrain, position: Position) -> bool {
         _ => true,
     };
     // The cell behind counts too: the agent may still be in it, or in a cell beside a diagonal.
-    is_free
-        && path.revalidate(terrain, if is_step { from } else { to }).is_ok()
-        && is_on_route(position.0, route)
+    is_free && path.revalidate(terrain, if is_step { from } else { to }).is_ok()
 }

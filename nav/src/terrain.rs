@@ -90,7 +90,7 @@ impl Terrain {
     /// that comes to the centre of the cell where a link begins is moved to the centre of the cell where
     /// it ends. An agent that gives way to others uses the link from anywhere in that cell, because a
     /// crowd around it could keep all of its members from the centre. Crossing takes no time, whatever
-    /// the speed.
+    /// the speed, but an agent without speed stands, as all do in ticks without time.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, Link, MoveRule, Terrain};
@@ -108,7 +108,7 @@ impl Terrain {
     ///
     /// # Panics
     /// Panics if a link has an end outside of the grid, two ends that touch, or no length, or if all
-    /// links together cost more than two billion straight steps.
+    /// links together cost more than two billion straight steps, by themselves or to a class of agents.
     #[must_use]
     pub fn with_links(mut self, links: impl IntoIterator<Item = Link>) -> Self {
         let before = self.version();
@@ -132,7 +132,8 @@ impl Terrain {
     /// at most as many cells as such an agent covers.
     ///
     /// # Panics
-    /// Panics if there are more than 255 classes.
+    /// Panics if there are more than 255 classes, or if all [links](Terrain::with_links) together cost one
+    /// of them more than two billion straight steps.
     #[must_use]
     pub fn with_classes(mut self, classes: impl IntoIterator<Item = AgentClass>) -> Self {
         let (width, height) = (self.grid.width().into(), self.grid.height().into());
@@ -256,7 +257,7 @@ impl Terrain {
         self.classes.get(usize::from(place)).map(|(_, terrain)| terrain)
     }
 
-    /// The definition of a class, or `None` if there is no such class.
+    /// The definition of a class, or `None` if there is no such class, and of class zero, which has none.
     #[must_use]
     pub fn class(&self, class: ClassId) -> Option<&AgentClass> {
         self.classes.get(usize::from(class.0.checked_sub(1)?)).map(|(class, _)| class)

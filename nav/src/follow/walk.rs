@@ -74,6 +74,7 @@ pub(crate) fn walk(
     let cells = path.cells();
     let is_straight = terrain.rule() == MoveRule::BothFree;
     let is_at_any_angle = path.is_at_any_angle();
+    let stands = reach == 0.0;
     while next < cells.len() {
         let is_last = next + 1 == cells.len();
         let under = Cell::containing(walked.position);
@@ -111,8 +112,11 @@ pub(crate) fn walk(
         };
         let offset = target - walked.position;
         let distance = offset.length();
+        if link && stands {
+            break;
+        }
         // Two points may coincide, and a zero offset has no direction.
-        if distance > 0.0 {
+        if distance > 0.0 && reach > 0.0 {
             walked.facing = Some(offset / distance);
         }
         if reach < distance {

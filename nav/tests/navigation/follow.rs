@@ -80,6 +80,20 @@ fn agents_face_where_they_go() {
 }
 
 #[test]
+fn an_agent_faces_where_it_went_last_and_not_where_it_will_go_next() {
+    // It comes to the turn at the very end of a tick.
+    let mut sim = Sim::of(&["@.", ".."]);
+    sim.set_time_step(0.5);
+    let agent = sim.spawn(0.5, 1.5, 1.0);
+    sim.ask(agent, 1.5, 0.5);
+    let facing = |sim: &Sim| sim.world.get::<Facing>(agent).unwrap().0;
+    sim.ticks(3);
+    assert_eq!((sim.position(agent), facing(&sim)), (Vec2::splat(1.5), Vec2::X));
+    sim.tick();
+    assert_eq!((sim.position(agent), facing(&sim)), (Vec2::new(1.5, 1.0), Vec2::NEG_Y));
+}
+
+#[test]
 fn agents_without_speed_stand_and_stay_numbers() {
     for speed in [0.0, -3.0, f32::NAN] {
         let mut sim = Sim::of(&["...."]);
@@ -87,6 +101,7 @@ fn agents_without_speed_stand_and_stay_numbers() {
         sim.ask(agent, 3.5, 0.5);
         sim.ticks(10);
         assert_eq!(sim.position(agent), Vec2::new(0.5, 0.5), "at speed {speed}");
+        assert_eq!(sim.world.get::<Facing>(agent).unwrap().0, Vec2::Y, "at speed {speed}");
     }
 }
 
@@ -189,6 +204,7 @@ fn an_agent_that_is_moved_off_its_path_asks_again_from_there() {
     assert_eq!((sim.status(agent), sim.position(agent)), (RequestStatus::Found, (5.5, 0.5).into()));
     sim.ticks(120);
     assert_eq!(sim.position(agent), Vec2::new(2.5, 0.5));
+    assert_eq!(sim.stats(agent).paths_broken, 0, "no edit has broken a path");
 }
 
 /// Whether the straight line between two places stays clear of solid cells, judged edge by edge of each

@@ -270,6 +270,14 @@ fn links_whose_costs_cannot_be_told_are_refused() {
             Terrain::new(grid, MoveRule::BothFree).with_links(vec![heaviest; count])
         });
         assert_eq!(made.is_ok(), is_allowed, "{count}");
+        // To a class, ordinary ground may be the heaviest.
+        let made = std::panic::catch_unwind(|| {
+            let grid = Grid::from_fn(8, 8, |_| true).unwrap();
+            let link = Link { ground: Weight::ONE, ..heaviest };
+            let terrain = Terrain::new(grid, MoveRule::BothFree).with_links(vec![link; count]);
+            terrain.with_classes([AgentClass::new(1).with_weight(Weight::ONE, weight(255))])
+        });
+        assert_eq!(made.is_ok(), is_allowed, "{count}");
     }
 }
 
@@ -347,6 +355,31 @@ fn agents_that_were_to_cross_a_link_are_stopped_when_the_terrain_loses_its_last_
     let status = sim.world.get::<FlowFollower>(follower).unwrap().status();
     assert_eq!(status, FlowStatus::Unreachable);
     assert!([walker, follower].iter().all(|&agent| sim.position(agent).x < 10.0));
+}
+
+#[test]
+fn none_crosses_a_link_without_speed_or_without_time() {
+    let from = Cell::new(12, 1).centre();
+    for (speed, seconds) in [(0.0, 0.05), (2.0, 0.0), (2.0, -1.0), (2.0, f32::NAN), (2.0, 0.05)] {
+        let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+        let (terrain, mut fields) = (house(), FlowFields::default());
+        let field = fields.add(&terrain, &[Cell::new(1, 8)]);
+        sim.world.insert_resource(terrain);
+        sim.world.insert_resource(fields);
+        sim.set_time_step(seconds);
+        let [walker, body] = [0, 1].map(|_| sim.spawn(from.x, from.y, speed));
+        [walker, body].into_iter().for_each(|agent| sim.ask(agent, 1.5, 8.5));
+        let [follower, its_body] =
+            [0, 1].map(|_| sim.world.spawn(systems::flow_agent(from, speed, field)));
+        for agent in [body, its_body] {
+            sim.world.insert(agent, Avoid::default()).unwrap();
+        }
+        sim.ticks(4);
+        for agent in [walker, body, follower, its_body] {
+            let stands = (speed, seconds) != (2.0, 0.05);
+            assert_eq!(sim.position(agent) == from, stands, "{speed} over {seconds}");
+        }
+    }
 }
 
 #[test]
