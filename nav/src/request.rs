@@ -141,7 +141,7 @@ impl PathRequest {
     ///
     /// The path is found in the same tick if this is called before
     /// [`systems::follow`](crate::systems::follow) runs, otherwise in the next one, or later if the
-    /// search budget is spent. The agent first moves along it in the tick after. Until then an agent that
+    /// search budget is spent or the [search](crate::systems::search) runs off the frame. The agent first moves along it in the tick after. Until then an agent that
     /// is under way goes on along its current path, so it may be asked in every tick to go to a moving
     /// goal. It keeps its place among those that wait. It stands still only for a search that takes more
     /// than one tick.
@@ -265,7 +265,8 @@ impl PathRequest {
         self.number
     }
 
-    /// The number of ticks in which the search budget did not reach this request.
+    /// The number of ticks that this request has waited, or had to wait, for its answer, those of its
+    /// search included. An agent that is given a path to walk meanwhile counts from then on.
     #[must_use]
     pub const fn waited_ticks(&self) -> u32 {
         self.waited_ticks
@@ -386,7 +387,8 @@ impl Route {
         self.path.cells().get(self.next..).unwrap_or_default()
     }
 
-    /// The line along which an agent at `position` goes to its `goal`; empty if it has no path.
+    /// A line along which an agent at `position` comes to its `goal`, from cell to cell of its path, or
+    /// from turn to turn of an any-angle path; empty if it has no path.
     #[must_use]
     pub fn line(&self, position: Vec2, goal: Vec2) -> Vec<Vec2> {
         let Some((_, between)) = self.rest().split_last() else { return Vec::new() };

@@ -80,7 +80,7 @@ pub struct SearchReport {
     /// Expansions. Sixteen cells that are checked to find the reachable one nearest to a goal count as
     /// one.
     pub expansions: u64,
-    /// Requests that the budget did not reach in the last tick.
+    /// Requests that were without an answer at the end of the last tick.
     pub waiting: u64,
     /// The maximum number of expansions in one tick.
     pub expansions_max: u64,
@@ -319,7 +319,11 @@ impl SearchState {
         let mut unfinished = None;
         for place in 0..workshop.slice.questions.len() {
             let question = workshop.slice.questions[place];
-            let ticket = tickets.iter_mut().find(|it| it.question.entity == question.entity);
+            // A request that has not waited yet was cancelled meanwhile, and another one made.
+            let ticket = tickets.iter_mut().find(|it| {
+                it.question.entity == question.entity
+                    && (it.waited_ticks > 0 || question.is_same(&it.question))
+            });
             let Some(ticket) = ticket else { continue };
             let before = if place == 0 { workshop.slice.charge } else { 0 };
             let Some(job) = workshop.jobs().get_mut(place) else {

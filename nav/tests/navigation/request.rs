@@ -104,6 +104,23 @@ fn a_cancelled_request_is_forgotten_and_the_agent_stays() {
 }
 
 #[test]
+fn an_agent_walks_no_step_to_a_goal_that_was_cancelled_during_the_search() {
+    let mut sim = Sim::new(pillars(60));
+    let agent = sim.spawn(0.5, 0.5, 2.0);
+    sim.set_budget(9);
+    sim.ask(agent, 59.5, 31.5);
+    sim.ticks(2);
+    assert_eq!(sim.report().interruptions, 1);
+    sim.world.get_mut::<PathRequest>(agent).unwrap().cancel();
+    sim.ask(agent, 0.5, 59.5);
+    let expansions = expansions_of(&pillars(60), Cell::new(0, 59));
+    sim.ticks_until(200, |sim| sim.status(agent) == RequestStatus::Found);
+    assert_eq!(sim.position(agent), Vec2::new(0.5, 0.5));
+    // What was spent before, and nothing more for the first goal.
+    assert_eq!(sim.report().expansions, 18 + expansions);
+}
+
+#[test]
 fn asking_again_on_the_way_replaces_the_goal() {
     let mut sim = Sim::of(&["......"]);
     let agent = sim.spawn(2.5, 0.5, 2.0);
