@@ -31,6 +31,13 @@ pub(crate) fn ensure(holds: bool) -> Saved<()> {
     if holds { Ok(()) } else { Err(CodecError) }
 }
 
+/// Whether no number occurs twice.
+pub(crate) fn is_set(numbers: &[u32]) -> bool {
+    let mut numbers = numbers.to_vec();
+    numbers.sort_unstable();
+    numbers.windows(2).all(|pair| pair[0] != pair[1])
+}
+
 /// Takes `N` bytes off the front.
 pub(crate) fn take<const N: usize>(bytes: &mut &[u8]) -> Saved<[u8; N]> {
     let (first, rest) = bytes.split_first_chunk().ok_or(CodecError)?;

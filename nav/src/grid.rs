@@ -414,6 +414,7 @@ impl Bytes for Grid {
         grid.links = Links::read(bytes)?;
         ensure(grid.links.all().iter().all(|link| grid.may_have(link)) && grid.links.are_sound())?;
         grid.changes = ChangeLog::read(bytes)?;
+        ensure(grid.changes.cells().all(|cell| grid.contains(cell)))?;
         Ok(grid)
     }
 }

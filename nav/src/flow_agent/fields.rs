@@ -5,7 +5,7 @@ use std::num::NonZeroU32;
 use bytemuck::{Pod, Zeroable};
 use formic_ecs::{Codec, HashState};
 
-use crate::bytes::{Bytes, Saved, bytes_by_field, ensure};
+use crate::bytes::{Bytes, Saved, bytes_by_field, ensure, is_set};
 use crate::cell::Cell;
 use crate::class::ClassId;
 use crate::flow::FlowField;
@@ -84,7 +84,8 @@ impl FlowFields {
             let is_free = |&slot: &u32| {
                 fields.slots.get(slot as usize).is_some_and(|slot| slot.field.is_none())
             };
-            ensure(fields.first <= fields.slots.len() && fields.free.iter().all(is_free))?;
+            ensure(fields.first <= fields.slots.len())?;
+            ensure(is_set(&fields.free) && fields.free.iter().all(is_free))?;
             Ok(fields)
         },
     );
@@ -93,7 +94,8 @@ impl FlowFields {
     /// before agents need it.
     ///
     /// # Panics
-    /// Panics if there are 2^32 fields already.
+    /// Panics if the rule of the terrain [cuts corners](crate::MoveRule::cuts_corners), or if there are
+    /// 2^32 fields already.
     pub fn add(&mut self, terrain: &Terrain, goals: &[Cell]) -> FlowId {
         self.add_for(ClassId::default(), terrain, goals)
     }
@@ -101,7 +103,8 @@ impl FlowFields {
     /// Adds a field for a class of agents. The agents that follow it should be of that class.
     ///
     /// # Panics
-    /// Panics if the terrain has no such class, or if there are 2^32 fields already.
+    /// Panics if the terrain has no such class, if its rule
+    /// [cuts corners](crate::MoveRule::cuts_corners), or if there are 2^32 fields already.
     pub fn add_for(&mut self, class: ClassId, terrain: &Terrain, goals: &[Cell]) -> FlowId {
         let field = Some(FlowField::new(terrain.for_agents(class), goals));
         if let Some(number) = self.free.pop() {

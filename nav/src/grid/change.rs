@@ -119,12 +119,13 @@ impl Bytes for ChangeLog {
 
     fn read(bytes: &mut &[u8]) -> Saved<Self> {
         let base = GridVersion::read(bytes)?;
+        // There is room to count on.
+        ensure(base.count <= u64::MAX / 2)?;
         let mut log = Self { changes: VecDeque::new(), base, version: base };
         let changes = Vec::<(u64, (Cell, ChangeKind))>::read(bytes)?;
         ensure(changes.len() <= CHANGES_MAX)?;
         for (history, (cell, kind)) in changes {
-            let count = log.version.count.checked_add(1).ok_or(CodecError)?;
-            log.version = GridVersion { count, history };
+            log.version = GridVersion { count: log.version.count + 1, history };
             log.changes.push_back(Change { version: log.version, cell, kind });
         }
         Ok(log)
@@ -132,6 +133,11 @@ impl Bytes for ChangeLog {
 }
 
 impl ChangeLog {
+    /// The cells of the changes.
+    pub(crate) fn cells(&self) -> impl Iterator<Item = Cell> + '_ {
+        self.changes.iter().map(|change| change.cell)
+    }
+
     pub(crate) fn version(&self) -> GridVersion {
         self.version
     }

@@ -14,7 +14,7 @@
 
 use smallvec::SmallVec;
 
-use crate::bytes::{Saved, ensure};
+use crate::bytes::{Saved, ensure, is_set};
 use crate::grid::count_u32;
 use crate::region::chunks::Chunks;
 use crate::region::sector::Sectors;
@@ -515,13 +515,10 @@ impl Hierarchy {
     /// listed.
     pub(crate) fn finish(&mut self, level: usize) -> Saved<()> {
         let Level { nodes, free, .. } = &self.levels[level];
-        let mut free = free.clone();
-        free.sort_unstable();
-        let is_set = free.windows(2).all(|pair| pair[0] != pair[1]);
         let is_dead =
             |&number: &u32| nodes.get(number as usize).is_some_and(|it| it.cell_count == 0);
         let dead_count = nodes.iter().filter(|node| node.cell_count == 0).count();
-        let is_right = is_set && free.iter().all(is_dead);
+        let is_right = is_set(free) && free.iter().all(is_dead);
         let is_whole = match level.checked_sub(1).map(|below| &self.levels[below]) {
             None => free.len() == dead_count,
             Some(Level { nodes, .. }) => {

@@ -6,8 +6,8 @@ use crate::sim::Sim;
 use formic_ecs::{Codec, Component, RandomStream, World};
 use formic_jobs::{IntoSystem, Pool, ResMut, Save, SaveRules, Schedule, Threads};
 use formic_nav::{
-    Avoid, Cell, FlowFields, MoveRule, PathRequest, Position, RegionEvent, Route, SearchBudget,
-    SearchReport, Terrain, Wander, Weight, systems,
+    Avoid, Cell, FlowFields, Grid, MoveRule, PathRequest, Position, RegionEvent, Route,
+    SearchBudget, SearchReport, Terrain, Wander, Weight, systems,
 };
 use glam::Vec2;
 
@@ -117,6 +117,46 @@ fn no_bytes_make_a_terrain_that_contradicts_itself() {
             }
         }
     }
+}
+
+#[test]
+fn no_bytes_make_changes_beyond_the_grid_or_too_many_to_count_on() {
+    let mut grid = Grid::from_fn(9, 7, |_| true).unwrap();
+    let start = grid.version();
+    grid.fill(Cell::new(8, 6));
+    let mut bytes = Vec::new();
+    Grid::CODEC.write(&grid, &mut bytes).unwrap();
+    // The last are the number of changes before, two hashes and a length, the cell and the kind.
+    let [count, cell] = [bytes.len() - 37, bytes.len() - 5];
+    assert_eq!(bytes[cell..], [8, 0, 6, 0, 1]);
+    let mut read_count = 0;
+    for place in (0..bytes.len()).flat_map(|place| [place; 8].into_iter().zip(0..)) {
+        let mut altered = bytes.clone();
+        altered[place.0] ^= 1 << place.1;
+        let Ok(mut read) = Grid::CODEC.read(&mut altered.as_slice()) else { continue };
+        let mut changes = read.changes_since(start).into_iter().flatten();
+        assert!(changes.all(|change| read.contains(change.cell)), "{place:?}");
+        drop(changes);
+        read.dig(Cell::new(8, 6));
+        read_count += 1;
+    }
+    assert!(read_count > 100, "{read_count} were read");
+    bytes[count..][..8].fill(u8::MAX);
+    assert!(Grid::CODEC.read(&mut bytes.as_slice()).is_err());
+}
+
+#[test]
+fn no_bytes_make_two_fields_of_one_id() {
+    let terrain = Terrain::new(Grid::from_fn(9, 7, |_| true).unwrap(), MoveRule::BothFree);
+    let mut fields = FlowFields::default();
+    let gone = [0, 1].map(|x| fields.add(&terrain, &[Cell::new(x, 0)]));
+    assert!(gone.into_iter().all(|id| fields.remove(id)));
+    let mut bytes = Vec::new();
+    FlowFields::CODEC.write(&fields, &mut bytes).unwrap();
+    // After three numbers: the free slots.
+    assert_eq!(bytes[24..32], [0, 0, 0, 0, 1, 0, 0, 0]);
+    bytes[28] = 0;
+    assert!(FlowFields::CODEC.read(&mut bytes.as_slice()).is_err());
 }
 
 #[test]
