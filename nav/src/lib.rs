@@ -69,8 +69,8 @@
 //! # Ok::<(), Box<dyn std::error::Error>>(())
 //! ```
 //!
-//! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit wide, and agents stand on
-//! the centres of cells, at +0.5. Nothing here reads a clock or the randomness of the operating system:
+//! Coordinates: `x` grows to the east and `y` to the south, a cell is one unit wide, and its centre is at
+//! +0.5. Nothing here reads a clock or the randomness of the operating system:
 //! results are functions of the arguments.
 
 #![forbid(unsafe_code)]

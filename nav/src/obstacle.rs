@@ -82,9 +82,10 @@ impl Obstacle {
 
     fn follow(&mut self, place: Vec2, seconds: f32) {
         let way = place - std::mem::replace(&mut self.place, place);
+        let velocity = way / seconds;
         // False for NaN as well.
-        let has_moved = seconds > 0.0 && way.length() <= STRIDE_MAX;
-        self.velocity = if has_moved { way / seconds } else { Vec2::ZERO };
+        let has_moved = way.length() <= STRIDE_MAX && velocity.is_finite();
+        self.velocity = if has_moved { velocity } else { Vec2::ZERO };
     }
 
     /// The cells that it covers at its position.

@@ -235,7 +235,7 @@ impl PathScratch {
         self.expansion_count + self.looked_at_count.div_ceil(CELLS_PER_EXPANSION)
     }
 
-    /// Memory held, in bytes.
+    /// Memory held, in bytes. Of the hash table of any-angle searches, the room for its entries counts.
     #[must_use]
     pub fn bytes(&self) -> usize {
         self.a_star.bytes() + self.frontier.bytes() + self.any_angle.bytes()

@@ -233,8 +233,8 @@ impl Regions {
     /// The version of the grid when a region last gained or lost a cell, or `None` if the region no
     /// longer exists.
     ///
-    /// While the versions of two regions stay the same, an unreachable goal stays unreachable, so there
-    /// is no point in asking again.
+    /// On a terrain without links an unreachable goal stays unreachable while the versions of the two
+    /// regions stay the same, so there is no point in asking again.
     #[must_use]
     pub fn version(&self, region: RegionId) -> Option<GridVersion> {
         self.node(region).map(|_| self.slots[region.slot()].version)

@@ -358,7 +358,8 @@ impl<'a> Lookout<'a> {
 
 /// The distance of a coordinate from a range of rows or columns of cells.
 fn gap(at: f32, first: u16, count: u16) -> f32 {
-    let (low, high) = (f32::from(first), f32::from(first + count));
+    let low = f32::from(first);
+    let high = low + f32::from(count);
     // Without `max`, which tests for NaN first.
     let greater = |a: f32, b: f32| if a > b { a } else { b };
     greater(greater(low - at, at - high), 0.0)

@@ -150,7 +150,7 @@ impl Wave {
     pub(crate) fn bytes(&self) -> usize {
         self.store.bytes()
             + self.queue.capacity() * size_of::<Reverse<(u64, u32)>>()
-            + self.repair.lost.capacity() * size_of::<Cell>()
+            + (self.repair.lost.capacity() + self.repair.edited.capacity()) * size_of::<Cell>()
     }
 
     #[inline]

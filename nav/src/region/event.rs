@@ -45,7 +45,7 @@ impl fmt::Display for RegionId {
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, HashState)]
 #[cfg_attr(feature = "serde", derive(serde::Serialize, serde::Deserialize))]
 pub enum RegionEvent {
-    /// A cell was dug that touches no other open cell.
+    /// A cell was dug to which no other open cell is connected.
     Created {
         /// The new region of one cell.
         region: RegionId,

@@ -17,15 +17,22 @@ use glam::Vec2;
 thread_local! {
     /// Of this thread alone: tests run side by side.
     static COUNT: Counter<u64> = const { Counter::new(0) };
+    /// The bytes that it has taken, less those that it has given back.
+    static HELD: Counter<usize> = const { Counter::new(0) };
 }
 
-fn count(_layout: Layout) -> bool {
+fn count(layout: Layout) -> bool {
     COUNT.with(|count| count.set(count.get() + 1));
+    HELD.with(|held| held.set(held.get().wrapping_add(layout.size())));
     true
 }
 
+fn uncount(layout: Layout) {
+    HELD.with(|held| held.set(held.get().wrapping_sub(layout.size())));
+}
+
 #[global_allocator]
-static WATCHED: Watched = Watched { grants: count, freed: |_| {} };
+static WATCHED: Watched = Watched { grants: count, freed: uncount };
 
 fn allocations(work: impl FnOnce()) -> u64 {
     let before = COUNT.get();
@@ -67,6 +74,33 @@ fn a_warm_query_allocates_nothing_by_any_algorithm_on_any_ground() {
             assert_eq!(allocations(run), 0, "{rule:?}, weighted: {is_weighted}");
         }
     }
+}
+
+#[test]
+fn the_memory_of_searches_and_fields_is_told_to_the_byte() {
+    let mut rng = Rng::new(5);
+    let mut terrain = Terrain::new(noise::noise(&mut rng, 90, 70, 70), MoveRule::BothFree);
+    let (mut path, before) = (Path::new(), HELD.get());
+    let mut scratch = PathScratch::new();
+    for round in 0..60 {
+        let [start, goal] = [0, 1].map(|_| cells::any_cell(&mut rng, terrain.grid()));
+        let algorithm = if round % 2 == 0 { Algorithm::Auto } else { Algorithm::AStar };
+        let _ = scratch.solve(&terrain, &PathQuery::new(start, goal).by(algorithm), &mut path);
+        path = Path::new();
+        assert_eq!(scratch.bytes(), HELD.get() - before);
+    }
+    drop(scratch);
+    let mut field = FlowField::new(&terrain, &[Cell::new(40, 30)]);
+    for _ in 0..60 {
+        for _ in 0..rng.below(40) {
+            let cell = cells::any_cell(&mut rng, terrain.grid());
+            let _ = terrain.dig(cell) || terrain.fill(cell);
+        }
+        let _ = field.distance(&terrain, cells::any_cell(&mut rng, terrain.grid()));
+    }
+    let (bytes, with_field) = (field.bytes(), HELD.get());
+    drop(field);
+    assert_eq!(bytes, with_field - HELD.get());
 }
 
 /// Sends all agents to one of two goals, and lives some ticks.

@@ -139,6 +139,21 @@ fn bodies_give_way_to_an_obstacle_that_moves_and_it_never_does() {
 }
 
 #[test]
+fn the_velocity_of_an_obstacle_is_finite_however_short_a_tick_is() {
+    for seconds in [1e-45, 1e-40, 1e-30, 0.05, 1e6] {
+        let mut sim = Sim::of(&["......", "......"]);
+        sim.set_time_step(seconds);
+        let cart = sim.world.spawn((Position(Vec2::new(0.5, 0.5)), Obstacle::new(1.0)));
+        for _ in 0..4 {
+            sim.world.get_mut::<Position>(cart).unwrap().0.x += 1.0;
+            sim.tick();
+            let velocity = sim.world.get::<Obstacle>(cart).unwrap().velocity();
+            assert!(velocity.is_finite(), "{velocity} in ticks of {seconds}");
+        }
+    }
+}
+
+#[test]
 fn sizes_that_no_obstacle_has_are_taken_for_the_nearest() {
     for (asked, size) in [(f32::NAN, 0.1), (-3.0, 0.1), (99.0, 8.0), (2.5, 2.5)] {
         assert_eq!(Obstacle::new(asked).size().to_bits(), f32::to_bits(size), "{asked}");

@@ -24,6 +24,18 @@ fn member(entity: Entity, position: Vec2, half_span: f32) -> Member {
 }
 
 #[test]
+fn bodies_in_the_last_of_all_columns_have_neighbours() {
+    let (mut world, mut crowd) = (World::new(), Crowd::default());
+    crowd.begin(9);
+    // More than are looked at without a look at cells.
+    for _ in 0..=SPARSE_MAX {
+        crowd.add(member(world.spawn(()), Vec2::new(65_535.5, 0.5), 0.0));
+    }
+    crowd.sort();
+    assert_eq!(Lookout::new(&crowd).neighbours(0).count(), NEIGHBOUR_COUNT_MAX);
+}
+
+#[test]
 fn neighbours_are_the_nearest_ones_of_all() {
     let (mut world, mut stream) = (World::new(), RandomStream::new(7));
     let mut crowd = Crowd::default();

@@ -1,6 +1,7 @@
 //! Slices that come from saves, and their jobs.
 
 use std::sync::mpsc::channel;
+use std::time::Duration;
 
 use formic_ecs::Entity;
 use formic_jobs::Threads;
@@ -29,6 +30,24 @@ fn a_saved_search_that_needs_less_than_it_is_said_to_have_had_is_answered() {
     let saved = Background::of_saved(slice, Terrain::new(grid, MoveRule::BothFree));
     let mut workshop = saved.finish();
     assert!(matches!(workshop.jobs()[0].outcome, PathOutcome::Found { .. }));
+}
+
+#[test]
+fn the_next_slice_can_begin_while_a_job_still_holds_the_one_before() {
+    let pool = Pool::new(Threads::Own(1)).unwrap();
+    let background = Background::default();
+    let held = background.workshop();
+    background.begin(&pool);
+    // The job waits for the lock, and does not count as one that has yet to run.
+    let has_begun = (0..1000).any(|_| {
+        std::thread::sleep(Duration::from_millis(10));
+        Arc::weak_count(&background.0) == 0
+    });
+    assert!(has_begun);
+    background.begin(&pool);
+    assert_eq!(Arc::weak_count(&background.0), 1);
+    drop(held);
+    pool.flush();
 }
 
 #[test]
