@@ -6,7 +6,7 @@ use core::any::{Any, TypeId};
 
 use crate::component::{ArchetypeFlags, Component, ComponentId};
 use crate::entity::Entity;
-use crate::error::UnknownComponent;
+use crate::error::ByIdError;
 use crate::hash::BuildFibonacci;
 use crate::sync::Serial;
 use crate::world::{DEPTH_MAX, Lifecycle, World};
@@ -246,14 +246,18 @@ impl Hooks<'_> {
     /// [`observe`](Self::observe) does.
     ///
     /// # Errors
-    /// Returns an error if the world does not know the id.
+    /// Returns an error if the world does not know the id, or only the world adds and removes the
+    /// component, such as the two sides of a relation.
     pub fn observe_by_id(
         &mut self,
         kind: EventKind,
         component: ComponentId,
         observer: impl Fn(&mut World, Event) + Send + Sync + 'static,
-    ) -> Result<ObserverId, UnknownComponent> {
-        self.0.registry.find(component)?;
+    ) -> Result<ObserverId, ByIdError> {
+        let info = self.0.registry.find(component)?;
+        if info.managed {
+            return Err(ByIdError::Managed(info.name().clone()));
+        }
         Ok(self.add(kind, component, of_component(observer)))
     }
 
@@ -287,14 +291,19 @@ impl Hooks<'_> {
         &mut self,
         observer: impl Fn(&mut World, &E, Entity) + Send + Sync + 'static,
     ) -> ObserverId {
-        let observers = self.0.observers_mut();
-        observers.has_event_observers = true;
+        self.0.observers_mut().has_event_observers = true;
+        // The end of a relation is an event, also when the world is cleared: those that are related are
+        // despawned one by one then.
+        let all = self.0.registry.infos().iter();
+        let related = all.filter(|info| info.flags.any(ArchetypeFlags::RELATED));
+        let related: Vec<_> = related.map(|info| info.id).collect();
+        related.into_iter().for_each(|id| self.0.add_flags(id, ArchetypeFlags::DESPAWN));
         let call = move |world: &mut World, event: &dyn Any, entity| {
             if let Some(event) = event.downcast_ref() {
                 observer(world, event, entity);
             }
         };
-        observers.add(Topic::Type(TypeId::of::<E>()), Arc::new(call))
+        self.0.observers_mut().add(Topic::Type(TypeId::of::<E>()), Arc::new(call))
     }
 
     /// Removes an observer. Returns `false` if it was removed already.

@@ -257,15 +257,13 @@ impl World {
     /// Brings the relations of a copied family to others in step.
     fn adopt(&mut self, members: &[Entity]) {
         let family: EntitySet = members.iter().copied().collect();
-        for index in 0..self.relations().len() {
-            let relation = self.relations()[index];
+        for relation in self.relations().to_vec() {
             members.iter().for_each(|&member| relation.adopt(self, member, &family));
         }
     }
 
     fn trigger_relations(&mut self, copy: Entity) {
-        for index in 0..self.relations().len() {
-            let relation = self.relations()[index];
+        for relation in self.relations().to_vec() {
             for target in relation.targets.of_entity(self, copy).to_vec() {
                 // An observer may have ended the relation.
                 if relation.targets.of_entity(self, copy).contains(&target) {

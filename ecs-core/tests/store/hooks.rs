@@ -4,7 +4,7 @@ use std::sync::{Arc, Mutex};
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{Event, EventKind, ObserverId};
+use formic_ecs::{ByIdError, Event, EventKind, ObserverId};
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct A(u32);
@@ -650,4 +650,14 @@ fn components_by_id_are_told_of_as_well() {
     world.despawn(other).expect("alive");
     assert_eq!(log.take(), ["Despawn 3", "Replace 3", "Remove 3"]);
     assert!(World::new().hooks().observe_by_id(EventKind::Add, gold, |_, _| {}).is_err());
+}
+
+/// As one of its type does not compile.
+#[test]
+fn an_observer_of_what_the_world_manages_is_refused() {
+    let mut world = World::new();
+    for side in world.relation_mut::<ChildOf>().sides() {
+        let refused = world.hooks().observe_by_id(EventKind::Add, side, |_, _| {});
+        assert!(matches!(refused, Err(ByIdError::Managed(_))), "{refused:?}");
+    }
 }

@@ -672,3 +672,51 @@ fn random_programs_agree_with_the_model() {
         run_program(seed, steps);
     }
 }
+
+#[test]
+fn a_world_that_is_cleared_ends_relations_for_their_observers() {
+    for is_known_before in [false, true] {
+        let mut world = World::new();
+        if is_known_before {
+            world.relation_mut::<Likes>();
+        }
+        let ended = Arc::new(Mutex::new(Vec::new()));
+        let log = ended.clone();
+        world.hooks().observe_event(move |_: &mut World, it: &Unrelated<Likes>, _: Entity| {
+            log.lock().expect("no panic").push((it.source, it.target));
+        });
+        let [a, b, c] = numbered(&mut world);
+        world.relation_mut::<Likes>().add(a, b).expect("alive");
+        world.relation_mut::<Likes>().add(c, a).expect("alive");
+        world.clear();
+        assert!(world.is_empty());
+        let mut ended = std::mem::take(&mut *ended.lock().expect("no panic"));
+        ended.sort_unstable();
+        assert_eq!(ended, [(a, b), (c, a)]);
+        check(&world);
+    }
+}
+
+/// By their number, which is that of their registration, a world finds them all the same.
+#[test]
+fn an_entity_of_several_relations_goes_alike_whichever_the_world_met_first() {
+    let gone = |orders: [fn(&mut World) -> RelationId; 2]| {
+        let mut world = World::new();
+        let ids = orders.map(|met| met(&mut world));
+        assert_eq!(ids.map(RelationId::index), [0, 1]);
+        let [root, bound, needs] = numbered(&mut world);
+        world.relation_mut::<Bound>().add(bound, root).expect("alive");
+        world.relation_mut::<Needs>().add(needs, root).expect("alive");
+        for id in ids {
+            let sources = world.by_id().relation(id).expect("its own").sources(root);
+            assert_eq!(sources.len(), 1);
+        }
+        world.despawn(root).expect("alive");
+        check(&world);
+        // Slots are used again in the order in which they were freed.
+        [(); 3].map(|()| world.spawn(()))
+    };
+    let (bound, needs): (fn(&mut World) -> RelationId, fn(&mut World) -> RelationId) =
+        (|world| world.relation_mut::<Bound>().id(), |world| world.relation_mut::<Needs>().id());
+    assert_eq!(gone([bound, needs]), gone([needs, bound]));
+}

@@ -10,7 +10,7 @@ use formic_ecs::{
 
 use super::watch::{Log, Told};
 
-/// The relations, in the order in which the world gets to know them.
+/// The relations.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Bond {
     /// One parent, no cycles, and children go with their parent.
@@ -75,7 +75,8 @@ impl BondFns {
 }
 
 impl Bond {
-    pub(crate) const ALL: [Self; 3] = [Self::Child, Self::Needs, Self::Likes];
+    /// By name, as a world goes through them.
+    pub(crate) const ALL: [Self; 3] = [Self::Child, Self::Likes, Self::Needs];
 
     pub(crate) fn fns(self) -> BondFns {
         match self {

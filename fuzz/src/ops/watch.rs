@@ -132,7 +132,9 @@ impl Watches {
     }
 
     pub(crate) fn watch_departures(&self) -> bool {
-        self.list.iter().any(|(_, _, watched)| watched.is_departure())
+        let is_told =
+            |watched: Watched| matches!(watched, Watched::Pairs(..)) || watched.is_departure();
+        self.list.iter().any(|&(_, _, watched)| is_told(watched))
     }
 
     pub(crate) fn tell(&mut self, moment: Moment, kind: Kind, entity: Entity, value: u64) {

@@ -28,6 +28,8 @@ type TriggerFn = fn(&mut World, bool, Pair);
 /// A relation of one world, whether it has a Rust type or not.
 #[derive(Clone, Copy)]
 pub(crate) struct RelationFns {
+    /// How many relations the world knew before this one.
+    number: usize,
     pub(crate) targets: SideFns,
     pub(crate) sources: SideFns,
     rules: RelationRules,
@@ -135,8 +137,8 @@ impl World {
     #[must_use]
     pub fn relation<R: Relation>(&self) -> RelationRef<'_, R> {
         let targets = self.registry.get::<Targets<R>>();
-        let number = targets.and_then(|targets| self.relation_of(targets));
-        RelationRef::new(self, number.map(|number| &self.relations()[number.index()]))
+        let fns = self.relations().iter().find(|known| Some(known.targets.id) == targets);
+        RelationRef::new(self, fns)
     }
 
     /// Returns write access to a relation. The world knows the relation from then on, which
@@ -158,8 +160,9 @@ impl World {
     /// ```
     pub fn relation_mut<R: Relation>(&mut self) -> RelationMut<'_, R> {
         let targets = self.register::<Targets<R>>();
-        if let Some(known) = self.relation_of(targets) {
-            return RelationMut::new(self, known);
+        if let Some(known) = self.relations().iter().find(|known| known.targets.id == targets) {
+            let id = RelationId { world: self.id(), index: known.number };
+            return RelationMut::new(self, id);
         }
         let sources = self.register::<Sources<R>>();
         let rules = RelationRules {
@@ -178,10 +181,10 @@ impl World {
         RelationMut::new(self, number)
     }
 
-    /// Returns the relation whose sources have this component.
-    fn relation_of(&self, targets: ComponentId) -> Option<RelationId> {
-        let index = self.relations().iter().position(|known| known.targets.id == targets)?;
-        Some(RelationId { world: self.id(), index })
+    /// Returns the relation with this number, unless the number is of another world.
+    fn relation_by_id(&self, id: RelationId) -> Option<&RelationFns> {
+        let has_number = |known: &&RelationFns| known.number == id.index;
+        self.relations().iter().find(has_number).filter(|_| id.world == self.id())
     }
 
     /// Adds a relation whose two sides are these components.
@@ -194,17 +197,24 @@ impl World {
         let (targets, sources) =
             (SideFns::of::<Targets<R>>(sides[0]), SideFns::of::<Sources<R>>(sides[1]));
         let relations = self.extensions.get_mut::<Vec<RelationFns>>();
-        let index = relations.len();
-        relations.push(RelationFns { targets, sources, rules, trigger });
+        let number = relations.len();
+        let name = |known: &RelationFns| self.registry.info(known.targets.id).name();
+        let new = RelationFns { number, targets, sources, rules, trigger };
+        relations.insert(relations.partition_point(|known| name(known) <= name(&new)), new);
         self.callbacks.dependents = dependents;
         self.callbacks.unrelate = unrelate;
         self.callbacks.check = check_relations;
         // From now on, archetypes with its components need relation handling.
-        sides.into_iter().for_each(|side| self.add_flags(side, ArchetypeFlags::RELATED));
-        RelationId { world: self.id(), index }
+        let mut flags = ArchetypeFlags::RELATED;
+        if self.has_event_observers() {
+            flags = flags.and(ArchetypeFlags::DESPAWN);
+        }
+        sides.into_iter().for_each(|side| self.add_flags(side, flags));
+        RelationId { world: self.id(), index: number }
     }
 
-    /// Returns the relations that this world knows.
+    /// Returns the relations that this world knows, sorted by name: what goes by their order does not
+    /// depend on which of them the world met first.
     pub(crate) fn relations(&self) -> &[RelationFns] {
         self.extensions.get::<Vec<RelationFns>>().map_or(&[], Vec::as_slice)
     }
@@ -335,7 +345,7 @@ impl<'w, R> RelationMut<'w, R> {
     }
 
     fn fns(&self) -> &RelationFns {
-        &self.world.relations()[self.id.index()]
+        self.world.relation_by_id(self.id).expect("a world does not forget a relation")
     }
 
     /// Returns the components that related entities have, for queries by id: that of sources, which lists
@@ -364,7 +374,7 @@ impl<'w, R> RelationMut<'w, R> {
             return Ok(false);
         }
         let (relation, world) = (*self.fns(), &mut *self.world);
-        let RelationFns { targets, sources, rules, trigger } = relation;
+        let RelationFns { targets, sources, rules, trigger, .. } = relation;
         if rules.is_acyclic && relation.has_path(world, target, source) {
             return Err(RelationError::Cycle { source, target });
         }
@@ -642,9 +652,10 @@ fn unrelate(world: &mut World, entity: Entity) -> Option<AfterDespawn> {
     if broken.is_empty() || !world.has_event_observers() {
         return None;
     }
-    let trigger = |world: &mut World, (index, pair): (usize, Pair)| {
-        (world.relations()[index].trigger)(world, false, pair);
-    };
+    // An observer may register relations, which changes the places of those that are known.
+    let triggers: Vec<_> = world.relations().iter().map(|relation| relation.trigger).collect();
+    let trigger =
+        move |world: &mut World, (index, pair): (usize, _)| triggers[index](world, false, pair);
     Some(Box::new(move |world| broken.into_iter().for_each(|pair| trigger(world, pair))))
 }
 
@@ -653,8 +664,7 @@ impl<'w> ById<'w> {
     /// Returns read access to a relation, given its number. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationRef<'w>> {
-        let is_known = relation.world == self.0.id();
-        is_known.then(|| RelationRef::new(self.0, self.0.relations().get(relation.index)))
+        self.0.relation_by_id(relation).map(|fns| RelationRef::new(self.0, Some(fns)))
     }
 }
 
@@ -663,7 +673,7 @@ impl<'w> ByIdMut<'w> {
     /// Returns write access to a relation, given its number. `None` if the number is of another world.
     #[must_use]
     pub fn relation(self, relation: RelationId) -> Option<RelationMut<'w>> {
-        let is_known = relation.world == self.0.id();
+        let is_known = self.0.relation_by_id(relation).is_some();
         is_known.then(|| RelationMut::new(self.0, relation))
     }
 
