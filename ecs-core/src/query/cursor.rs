@@ -36,7 +36,7 @@ pub(crate) struct Source<'w> {
 impl<'w> Source<'w> {
     /// Returns one chunk of an archetype.
     #[inline]
-    fn chunk(&self, archetype: ArchetypeId, chunk: usize) -> ChunkRef<'w> {
+    pub(crate) fn chunk(&self, archetype: ArchetypeId, chunk: usize) -> ChunkRef<'w> {
         let chunks = &self.archetypes[archetype.index()].chunks;
         ChunkRef { chunks, chunk, window: self.window }
     }

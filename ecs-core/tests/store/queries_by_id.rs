@@ -490,3 +490,34 @@ fn a_change_by_ids_that_cannot_be_made_to_one_is_made_to_none() {
     ));
     assert_eq!(crowd.world.state_hash(), hash);
 }
+
+#[test]
+fn rows_that_a_query_by_id_refuses_do_not_count_as_written() {
+    #[derive(Component)]
+    struct Gold(u32);
+    #[derive(Component)]
+    #[component(enableable)]
+    struct Lamp;
+
+    let mut world = World::new();
+    let [lit, dark] = [world.spawn((Gold(1), Lamp)), world.spawn((Gold(2), Lamp))];
+    world.set_enabled::<Lamp>(dark, false).expect("enableable");
+    let (gold, lamp) = (world.register::<Gold>(), world.register::<Lamp>());
+    let mut query = DynamicQuery::builder().write(gold).with(lamp).build(&world).expect("known");
+    let before = world.version();
+    let changed =
+        |world: &mut World| world.query_filtered::<(), Changed<Gold>>().since(before).count();
+    assert!(world.query_by_id(&mut query).expect("its own").get(dark).is_err());
+    assert_eq!(changed(&mut world), 0);
+    assert!(world.query_by_id(&mut query).expect("its own").get(lit).is_ok());
+    assert_eq!(changed(&mut world), 2, "by chunks");
+
+    // An optional one that is disabled everywhere is not handed out either.
+    world.set_enabled::<Lamp>(lit, false).expect("enableable");
+    let builder = DynamicQuery::builder().read(gold).optional_write(lamp);
+    let mut query = builder.build(&world).expect("known");
+    let before = world.version();
+    world.query_by_id(&mut query).expect("its own").for_each(|_| ());
+    let lamps = world.query::<Present<Ref<'_, Lamp>>>().since(before);
+    assert!(lamps.map(|lamp| lamp.is_changed()).eq([false, false]));
+}

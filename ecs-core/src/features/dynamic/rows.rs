@@ -10,7 +10,7 @@ use super::run::{DynamicRow, DynamicRun};
 use crate::entity::Entity;
 use crate::error::{NoSuchEntity, QueryEntityError};
 use crate::mask::Rows;
-use crate::query::{BorrowedToken, ChunkRef, ChunkWalk, LastRun, RangeToken, Source, SourceToken};
+use crate::query::{BorrowedToken, ChunkWalk, LastRun, RangeToken, Source, SourceToken};
 use crate::storage::RowAddress;
 use crate::world::{World, WorldCell};
 
@@ -79,8 +79,8 @@ impl<'w> DynamicRows<'w> {
         self.into_iter().for_each(f);
     }
 
-    /// Calls `f` with every run of consecutive rows that have the same optional terms. A run is a whole
-    /// chunk if nothing in it is disabled.
+    /// Calls `f` with every run of consecutive rows that match and have the same optional terms. A run is
+    /// a whole chunk if nothing in it is disabled, and the query does not ask for changes.
     pub fn for_each_run(self, mut f: impl FnMut(DynamicRun<'w>)) {
         let mut walk = RunIter::new(self);
         while let Some(run) = walk.next_run() {
@@ -115,7 +115,7 @@ impl<'w> DynamicRows<'w> {
             let terms = query.terms().iter().zip(&matched.slots.slots);
             for slot in terms.filter_map(|(term, slot)| slot.as_ref().filter(|_| term.write)) {
                 for chunk in 0..chunks.used_count() {
-                    let chunk = ChunkRef { chunks, chunk, window: source.window };
+                    let chunk = source.chunk(matched.archetype, chunk);
                     chunk.record(slot.column()).stamps().mark(source.window.version);
                     if let Some(versions) = slot.row_versions(&chunk) {
                         versions.changed.mark_run(0..chunk.len(), source.window);
@@ -133,7 +133,7 @@ impl<'w> DynamicRows<'w> {
             let chunks = &source.archetypes[matched.archetype.index()].chunks;
             let in_chunk = |chunk| {
                 let mut rows = Rows::All;
-                let chunk = ChunkRef { chunks, chunk, window: source.window };
+                let chunk = source.chunk(matched.archetype, chunk);
                 matched.slots.rows(&chunk, &mut rows);
                 rows.count(chunk.len())
             };
@@ -154,10 +154,16 @@ impl<'w> DynamicRows<'w> {
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
         let mut walk = RunIter::new(self.reborrow());
+        // Looked up first: a chunk whose row is refused does not count as written.
+        let at = walk.source.chunk(location.archetype, chunk);
+        matches[index].slots.rows(&at, &mut walk.matching);
+        if !walk.matching.contains(row) {
+            return Err(QueryEntityError::NotMatching(entity));
+        }
         walk.open(index, chunk, 0);
         let opened = walk.open.as_mut().ok_or(QueryEntityError::NotMatching(entity))?;
         _ = opened.rows.split_to(row);
-        let run = walk.next_of_open().filter(|run| run.rows.rows().start == row);
+        let run = walk.next_of_open();
         run.and_then(|mut run| run.take_first()).ok_or(QueryEntityError::NotMatching(entity))
     }
 }
@@ -258,12 +264,13 @@ impl<'w> RunIter<'w> {
             self.open = None;
             return;
         }
-        let optionals = query
+        let optionals: Vec<_> = query
             .optional_terms()
             .map(|term| (term, matched.slots.optional_rows(&at, term)))
             .collect();
-        for (term, slot) in query.terms().iter().zip(&matched.slots.slots) {
-            if let (true, Some(slot)) = (term.write, slot) {
+        for (place, (term, slot)) in query.terms().iter().zip(&matched.slots.slots).enumerate() {
+            let is_absent = |(term, rows): &(_, _)| *term == place && matches!(rows, Rows::None);
+            if let (true, Some(slot)) = (term.write && !optionals.iter().any(is_absent), slot) {
                 at.record(slot.column()).stamps().mark(window.version);
             }
         }
