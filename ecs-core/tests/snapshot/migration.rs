@@ -470,6 +470,17 @@ fn a_name_stands_for_one_component_only() {
     world.register::<New>();
     assert_eq!(world.restore(&of_old).map(|report| report.dropped.len()), Ok(0));
 
+    // Nor would it if the other one has the same name, even if no entity has had it.
+    #[derive(Component, Clone, Copy, Pod, Zeroable)]
+    #[component(name = "game.old")]
+    #[repr(C)]
+    struct Other(u32);
+    let mut world = World::new();
+    world.spawn(Old(1));
+    world.register::<Other>();
+    let ambiguous = Err(SnapshotError::AmbiguousName { component: "game.old".into() });
+    assert_eq!(world.snapshot(), ambiguous);
+
     // A snapshot that has both can only come from a program that was not this one.
     let mut world = World::new();
     world.spawn((Old(1), Renamed(2)));

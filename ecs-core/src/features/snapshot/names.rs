@@ -138,13 +138,18 @@ impl<'w> Table<'w> {
         let mut is_used = Vec::from_iter(all.iter().map(|_| false));
         let sets = world.archetypes().iter().flat_map(|archetype| archetype.components().ids());
         sets.for_each(|id| is_used[id.index()] = true);
-        let mut infos: Vec<_> = all.iter().filter(|info| is_used[info.id.index()]).collect();
+        let is_used = |info: &&ComponentInfo| is_used[info.id.index()];
+        let mut infos: Vec<_> = all.iter().collect();
         infos.sort_unstable_by_key(|info| saved_name(info));
+        // A restore would not know which of the two it is.
+        let is_unclear =
+            |pair: &&[_]| saved_name(pair[0]) == saved_name(pair[1]) && pair.iter().any(is_used);
         let ambiguous = |name: &str| SnapshotError::AmbiguousName { component: name.to_string() };
-        if let Some(pair) = infos.windows(2).find(|p| saved_name(p[0]) == saved_name(p[1])) {
+        if let Some(pair) = infos.windows(2).find(is_unclear) {
             return Err(ambiguous(saved_name(pair[0])));
         }
-        // A restore would not know which of the two it is.
+        infos.retain(is_used);
+        // Nor if one was called as the other is.
         for renamed in all.iter().filter(|info| !info.was.is_empty()) {
             let is_confused = |info: &&&ComponentInfo| {
                 info.id != renamed.id && was_called(renamed, saved_name(info))
