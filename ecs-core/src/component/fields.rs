@@ -101,8 +101,9 @@ pub struct FieldText {
 
 impl FieldText {
     /// Creates the text of a whole value whose fields are not known.
-    pub(crate) fn whole(text: String) -> Self {
-        Self { name: "", type_name: "", offset: None, text: Some(text), is_editable: false }
+    pub(crate) fn whole(text: &str) -> Self {
+        let text = Some(bounded(format_args!("{text}")).0);
+        Self { name: "", type_name: "", offset: None, text, is_editable: false }
     }
 }
 

@@ -3,7 +3,7 @@
 use std::cell::Cell;
 
 use formic_ecs::prelude::*;
-use formic_ecs::{ByIdError, ComponentId, FieldText, QueryPlan};
+use formic_ecs::{ByIdError, ComponentDescriptor, ComponentId, FieldText, QueryPlan};
 
 /// A vector of another library, as far as it matters here.
 #[derive(HashState)]
@@ -213,7 +213,7 @@ fn a_tag_is_made_by_its_own_default() {
 fn components_without_known_fields_are_written_whole() {
     let mut world = World::new();
     let layout = std::alloc::Layout::new::<u16>();
-    let gold = formic_ecs::ComponentDescriptor::bytes("gold", layout);
+    let gold = ComponentDescriptor::bytes("gold", layout);
     let gold = world.by_id_mut().register(gold).expect("the name is new");
     let purse = world.by_id_mut().spawn(&[(gold, &[1, 2])]).expect("it has two bytes");
     let fields = world.by_id().fields(purse, gold).expect("it has it");
@@ -252,4 +252,16 @@ fn a_field_lies_where_its_offset_says() {
     };
     assert_eq!(variant, None);
     assert!(field + size_of::<f32>() <= size_of::<Mood>());
+}
+
+#[test]
+fn a_value_whose_fields_are_not_known_is_cut_off_as_well() {
+    let mut world = World::new();
+    let bytes = ComponentDescriptor::bytes("bytes", core::alloc::Layout::new::<[u8; 4096]>());
+    let bytes = world.by_id_mut().register(bytes).expect("the name is free");
+    let entity = world.by_id_mut().spawn(&[(bytes, &[7; 4096])]).expect("plain bytes");
+    let fields = world.by_id().fields(entity, bytes).expect("there");
+    let text = fields[0].text.as_ref().expect("it has bytes");
+    assert!(text.starts_with("the bytes [07, 07") && text.ends_with(" ..."));
+    assert!(text.len() < 1_100, "{} bytes", text.len());
 }

@@ -100,7 +100,7 @@ impl<'w> ById<'w> {
             return Ok(if info.layout.size() == 0 {
                 Vec::new()
             } else {
-                vec![FieldText::whole(value)]
+                vec![FieldText::whole(&value)]
             });
         };
         let mut fields = Vec::new();
