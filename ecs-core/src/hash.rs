@@ -181,8 +181,8 @@ pub const fn bytes_of_packed<T: NoUninit>() -> fn(&[T]) -> &[u8] {
 /// since they can lead to different futures.
 ///
 /// Unlike [`core::hash::Hash`] it never leaves anything out, supports floats, and is the same on every
-/// platform. `HashMap` does not implement it, because its order differs from run to run: use a
-/// `BTreeMap`.
+/// platform. Only what the derives hash as bytes is other where bytes are: a field `usize` on 32 bits.
+/// `HashMap` does not implement it, because its order differs from run to run: use a `BTreeMap`.
 ///
 /// ```
 /// use formic_ecs::prelude::*;

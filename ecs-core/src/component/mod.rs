@@ -199,7 +199,7 @@ pub trait Component: Send + Sync + Sized + 'static {
     }
 
     /// The fields of plain data as text: names and types. A snapshot records it, and is restored only if
-    /// it is the same. An empty text is not compared.
+    /// it is the same, or has more variants at the end of an enum. An empty text is not compared.
     #[must_use]
     fn fields() -> Name {
         Name::from("")

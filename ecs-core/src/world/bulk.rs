@@ -96,7 +96,8 @@ impl<F: QueryFilter> Bulk<'_, F> {
         self.matches().remove(self.world, &ids, one)
     }
 
-    /// Despawns each entity, and returns the number of entities.
+    /// Despawns each entity, and returns the number of entities. Those that went as the dependants of
+    /// others before it was their turn are not counted.
     ///
     /// If a drop panics, all entities of the same archetype are gone, and each of their components was
     /// dropped once. If entities are despawned one by one, this holds for all entities up to that one.

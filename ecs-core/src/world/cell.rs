@@ -90,7 +90,7 @@ impl World {
     /// ```
     ///
     /// # Panics
-    /// Panics like [`cell_with_versions`](Self::cell_with_versions), and if `declared` names a component
+    /// Panics like [`cell_with_versions`](Self::cell_with_versions), and if `declared` writes a component
     /// that this world does not have because it was made for another one.
     pub fn cell_for(&mut self, declared: &DeclaredAccess, slot_count: usize) -> WorldCell<'_> {
         self.cell_with_slots(slot_count, Some(declared))
@@ -160,7 +160,7 @@ impl SerialCells<'_> {
     /// Lends the cell with this version slot to a user that accesses no more than `declared`.
     ///
     /// # Panics
-    /// Panics if there is no such slot, or `declared` names a component that this world does not have.
+    /// Panics if there is no such slot, or `declared` writes a component that this world does not have.
     #[inline]
     pub fn lend<R>(
         &mut self,

@@ -88,6 +88,9 @@ impl World {
     /// # Errors
     /// Returns [`NoSuchEntity`] if the entity is not in the world, or is already despawned and only
     /// awaits cleanup.
+    ///
+    /// # Panics
+    /// Panics if observers keep giving dependants to an entity that is being despawned.
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         if row.flags().any(ArchetypeFlags::MORE_THAN_A_ROW) {
@@ -97,7 +100,8 @@ impl World {
         Ok(())
     }
 
-    /// Despawns many entities and returns their number. Those that are not in the world are skipped.
+    /// Despawns many entities and returns their number. Those that are not in the world are skipped, also
+    /// those that went as the dependants of others before it was their turn.
     ///
     /// It does the same as [`despawn`](Self::despawn), several times as fast: rows of one archetype are taken
     /// out together. Only the order of the rows that remain is another.

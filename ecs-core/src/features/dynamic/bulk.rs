@@ -77,7 +77,7 @@ impl<'w> DynamicBulk<'w> {
     /// Despawns each entity, and returns the number of entities. Rows are removed by runs and chunks,
     /// unless a hook observes the change.
     ///
-    /// If a drop panics, the effect is that of [`Bulk::despawn`](crate::Bulk::despawn).
+    /// The number, and the effect if a drop panics, are those of [`Bulk::despawn`](crate::Bulk::despawn).
     #[expect(clippy::must_use_candidate, reason = "it has done its work")]
     pub fn despawn(self) -> usize {
         self.matches().despawn(self.world)

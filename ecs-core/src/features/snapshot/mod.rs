@@ -169,10 +169,11 @@ impl World {
     /// in their order, with everything that [`Snapshot`] lists.
     ///
     /// Components are found by their names, so the world has to know them. The world that was saved does.
-    /// Another one needs [`register`](Self::register) and [`relation_mut`](Self::relation_mut). A
-    /// snapshot of an earlier version of the program [may have
-    /// others](Snapshot#between-two-versions-of-a-program); the report lists what was dropped. Resources
-    /// stay as they are. The [`version`](Self::version) is restored as well.
+    /// Another one needs [`register`](Self::register) and [`relation_mut`](Self::relation_mut); the order
+    /// of these calls shows only in the order of [observers](crate::EventKind). A snapshot of an earlier
+    /// version of the program [may have others](Snapshot#between-two-versions-of-a-program); the report
+    /// lists what was dropped. Resources stay as they are. The [`version`](Self::version) is restored as
+    /// well. Observers hear nothing of the entities that go and come.
     ///
     /// It is all or nothing: everything is built before anything is replaced. The current values are
     /// dropped when the saved ones are in place. If a drop panics, the world is restored nevertheless.
