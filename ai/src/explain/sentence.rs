@@ -140,7 +140,8 @@ impl Decision {
             }
             match &it.verdict {
                 Verdict::Cooling { decisions } => {
-                    write!(out, "; {name} is cooling down for {decisions} more decisions")?;
+                    let plural = if *decisions == 1 { "" } else { "s" };
+                    write!(out, "; {name} is cooling down for {decisions} more decision{plural}")?;
                 }
                 Verdict::Waits { on } => write!(out, "; {name} waits for {on}")?,
                 Verdict::Refused { by } => write!(out, "; {name}: {by} said no")?,

@@ -639,8 +639,8 @@ fm_status fm_mind_drive(fm_schedule mind,
                         uint64_t seed);
 
 // Says what agents sense: for each as many numbers as the mind has inputs, in their order. Numbers that
-// are not finite are FM_BAD_ARGUMENT, and nothing is done. Those that are not in the world, or have no
-// mind, are passed over, as for fm_despawn().
+// are not finite are FM_BAD_ARGUMENT, and nothing is done. Those that are not in the world, or do
+// not have this mind, are passed over, as for fm_despawn().
 //
 // # Safety
 // `agents` has `count` handles, `inputs` as many times the number of inputs.
@@ -650,7 +650,7 @@ fm_status fm_mind_sense(fm_schedule mind,
                         const float *inputs);
 
 // Says what agents do: of each the number of the action, in the order of the description, or -1 for
-// nothing. Those that are not in the world, or have no mind, get -1, as for fm_despawn().
+// nothing. Those that are not in the world, or do not have this mind, get -1, as for fm_despawn().
 //
 // # Safety
 // `agents` has `count` handles, `actions` room for as many numbers, initialised.
@@ -661,7 +661,7 @@ fm_status fm_mind_current(fm_schedule mind,
 
 // Says that what agents do has ended: done, or failed. The next run ends it, and they do nothing; in the
 // run after that they decide anew, but a machine does nothing until it changes its state. Those that are
-// not in the world, or do nothing, are passed over, as for fm_despawn().
+// not in the world, do nothing, or do not have this mind, are passed over, as for fm_despawn().
 //
 // # Safety
 // `agents` has `count` handles.

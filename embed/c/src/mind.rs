@@ -184,6 +184,15 @@ pub(crate) struct HostMind {
     inputs: usize,
     actions: ActionSet,
     drive: Box<Drive>,
+    has: fn(&World, Entity) -> bool,
+}
+
+impl HostMind {
+    /// Returns an error if an agent is not in the world, or was not given this mind.
+    fn expect_driven(&self, world: &World, agent: Entity) -> Result<(), Failure> {
+        world.place_of(agent)?;
+        (self.has)(world, agent).then_some(()).ok_or_else(|| no_mind("not this one"))
+    }
 }
 
 fn make<const N: usize>(
@@ -213,8 +222,9 @@ fn make<const N: usize>(
         }
         driver.drive(world, agent, seed)
     };
+    let has = |world: &World, agent| world.get::<Of<N>>(agent).is_ok();
     state.minds += 1;
-    Ok((schedule, HostMind { inputs: inputs.len(), actions, drive: Box::new(drive) }))
+    Ok((schedule, HostMind { inputs: inputs.len(), actions, drive: Box::new(drive), has }))
 }
 
 /// Makes a mind: `*out` is a schedule, each run of which has all agents decide that it was given by
@@ -295,8 +305,8 @@ pub unsafe extern "C" fn fm_mind_drive(
 }
 
 /// Says what agents sense: for each as many numbers as the mind has inputs, in their order. Numbers that
-/// are not finite are FM_BAD_ARGUMENT, and nothing is done. Those that are not in the world, or have no
-/// mind, are passed over, as for fm_despawn().
+/// are not finite are FM_BAD_ARGUMENT, and nothing is done. Those that are not in the world, or do
+/// not have this mind, are passed over, as for fm_despawn().
 ///
 /// # Safety
 /// `agents` has `count` handles, `inputs` as many times the number of inputs.
@@ -322,7 +332,7 @@ pub unsafe extern "C" fn fm_mind_sense(
         with(world, |state| {
             state.expect_writable_of::<Senses>()?;
             each(agents, |place, agent| {
-                state.world.place_of(agent)?;
+                mind.expect_driven(&state.world, agent)?;
                 let senses = state.world.get_mut::<Senses>(agent).map_err(no_mind)?;
                 let given = &inputs[place * mind.inputs..][..mind.inputs];
                 senses.0[..mind.inputs].copy_from_slice(given);
@@ -337,7 +347,7 @@ fn no_mind(error: impl fmt::Display) -> Failure {
 }
 
 /// Says what agents do: of each the number of the action, in the order of the description, or -1 for
-/// nothing. Those that are not in the world, or have no mind, get -1, as for fm_despawn().
+/// nothing. Those that are not in the world, or do not have this mind, get -1, as for fm_despawn().
 ///
 /// # Safety
 /// `agents` has `count` handles, `actions` room for as many numbers, initialised.
@@ -353,11 +363,11 @@ pub unsafe extern "C" fn fm_mind_current(
         let agents = unsafe { ffi::slice("agents", agents, count) }?;
         // SAFETY: the caller vouches for room for as many numbers.
         let actions = unsafe { ffi::slice_mut("actions", actions, count) }?;
-        let (world, _) = mind_of(mind)?;
+        let (world, mind) = mind_of(mind)?;
         actions.fill(-1);
         with(world, |state| {
             each(agents, |place, agent| {
-                state.world.place_of(agent)?;
+                mind.expect_driven(&state.world, agent)?;
                 let body = state.world.get::<Body>(agent).map_err(no_mind)?;
                 let current = body.running().next().and_then(|it| i32::try_from(it).ok());
                 actions[place] = current.unwrap_or(-1);
@@ -369,7 +379,7 @@ pub unsafe extern "C" fn fm_mind_current(
 
 /// Says that what agents do has ended: done, or failed. The next run ends it, and they do nothing; in the
 /// run after that they decide anew, but a machine does nothing until it changes its state. Those that are
-/// not in the world, or do nothing, are passed over, as for fm_despawn().
+/// not in the world, do nothing, or do not have this mind, are passed over, as for fm_despawn().
 ///
 /// # Safety
 /// `agents` has `count` handles.
@@ -383,11 +393,11 @@ pub unsafe extern "C" fn fm_mind_end(
     call(|| {
         // SAFETY: the caller vouches for as many handles.
         let agents = unsafe { ffi::slice("agents", agents, count) }?;
-        let (world, _) = mind_of(mind)?;
+        let (world, mind) = mind_of(mind)?;
         with(world, |state| {
             state.expect_writable_of::<Deed>()?;
             each(agents, |_, agent| {
-                state.world.place_of(agent)?;
+                mind.expect_driven(&state.world, agent)?;
                 let body = state.world.get::<Body>(agent).map_err(no_mind)?;
                 let current = body.running().next();
                 let current = current.ok_or_else(|| no_mind("it does nothing"))?;

@@ -74,6 +74,11 @@ static void test_a_mind_decides(uint32_t kind, const char *text) {
     FAILS(FM_NO_COMPONENT, fm_mind_current(mind, &stone, 1, actions));
     CHECK(actions[0] == -1);
     FAILS(FM_NO_COMPONENT, fm_mind_end(mind, &stone, 1, true));
+    fm_schedule another;
+    OK(fm_mind_new(world, &desc, &another)); /* not the mind that they were given */
+    FAILS(FM_NO_COMPONENT, fm_mind_sense(another, agents, 1, calm));
+    FAILS(FM_NO_COMPONENT, fm_mind_current(another, agents, 1, actions));
+    FAILS(FM_NO_COMPONENT, fm_mind_end(another, agents, 1, true));
     OK(fm_despawn(world, agents, 1));
     FAILS(FM_NO_ENTITY, fm_mind_sense(mind, &gone, 1, calm));
     FAILS(FM_NO_ENTITY, fm_mind_current(mind, &gone, 1, actions));
@@ -113,7 +118,7 @@ static void test_a_mind_decides(uint32_t kind, const char *text) {
     desc.text = text, desc.inputs_len = 0;
     FAILS(FM_BAD_DATA, fm_mind_new(world, &desc, &other)); /* it asks for what is not sensed */
     desc.inputs_len = 2;
-    for (int i = 1; i < 4; i++) OK(fm_mind_new(world, &desc, &other));
+    for (int i = 2; i < 4; i++) OK(fm_mind_new(world, &desc, &other));
     FAILS(FM_BAD_ARGUMENT, fm_mind_new(world, &desc, &other)); /* the fifth */
     OK(fm_blob_free(blob));
     OK(fm_schedule_free(mind));

@@ -103,6 +103,7 @@ fn verdict(verdict: &Verdict) -> (&'static str, String) {
         Verdict::Beaten => ("", "worth less".to_owned()),
         Verdict::Outranked => ("", "of a lower rank".to_owned()),
         Verdict::Worthless => ("", "worth nothing".to_owned()),
+        Verdict::Cooling { decisions: 1 } => ("", "not for 1 more decision".to_owned()),
         Verdict::Cooling { decisions } => ("", format!("not for {decisions} more decisions")),
         Verdict::Waits { on } => ("", format!("waits for {on}")),
         Verdict::Refused { by } => ("bad", format!("refused by {by}")),

@@ -8,6 +8,7 @@
 //!   12 chooses flee                             what its mind chose last
 //! ```
 
+use std::cmp::Ordering;
 use std::fmt;
 
 use formic_ai::action::{ActionNames, Body};
@@ -407,18 +408,21 @@ impl Named {
 
 impl Compare {
     fn holds(self, text: &str, with: &str) -> bool {
-        let numbers = text.parse::<f64>().ok().zip(with.parse::<f64>().ok());
-        let is_equal = match numbers {
-            #[expect(clippy::float_cmp, reason = "the number is to be the one that was typed")]
-            Some((one, other)) => one == other || text == with,
-            None => text.eq_ignore_ascii_case(with),
+        // Whole numbers first: not all of them are an f64.
+        let order = match (text.parse::<i128>(), with.parse::<i128>()) {
+            (Ok(one), Ok(other)) => Some(one.cmp(&other)),
+            _ => match (text.parse::<f64>(), with.parse::<f64>()) {
+                (Ok(one), Ok(other)) => one.partial_cmp(&other),
+                _ => text.eq_ignore_ascii_case(with).then_some(Ordering::Equal),
+            },
         };
-        let order = |holds: fn(f64, f64) -> bool| numbers.is_some_and(|(one, two)| holds(one, two));
+        // NaN has no order, but is found by its name.
+        let is_equal = order.map_or(text == with, Ordering::is_eq);
         match self {
-            Self::Less => order(|one, other| one < other),
-            Self::LessOrEqual => order(|one, other| one <= other),
-            Self::More => order(|one, other| one > other),
-            Self::MoreOrEqual => order(|one, other| one >= other),
+            Self::Less => order.is_some_and(Ordering::is_lt),
+            Self::LessOrEqual => order.is_some_and(Ordering::is_le),
+            Self::More => order.is_some_and(Ordering::is_gt),
+            Self::MoreOrEqual => order.is_some_and(Ordering::is_ge),
             Self::Equal => is_equal,
             Self::NotEqual => !is_equal,
         }
@@ -590,6 +594,14 @@ mod tests {
         ] {
             assert_eq!(found(query), expected, "{query}");
         }
+    }
+
+    #[test]
+    fn whole_numbers_are_compared_exactly() {
+        let (big, next) = ("9007199254740992", "9007199254740993");
+        assert!(!Compare::Equal.holds(big, next) && Compare::Less.holds(big, next));
+        assert!(Compare::Equal.holds("2", "2.0") && !Compare::More.holds("NaN", "1"));
+        assert!(Compare::Equal.holds("NaN", "NaN") && !Compare::LessOrEqual.holds("NaN", "1"));
     }
 
     #[test]

@@ -104,6 +104,12 @@ fn ranks_and_cooldowns_are_told() {
     let decisions = stage.decisions();
     let verdicts: Vec<_> = decisions[1].candidates.iter().map(|it| it.verdict.clone()).collect();
     assert_eq!(verdicts, [Verdict::Cooling { decisions: 5 }, Verdict::Worthless, Verdict::Chosen]);
+    let mut decision = decisions[1].clone();
+    for (left, expected) in [(1, "for 1 more decision"), (2, "for 2 more decisions")] {
+        decision.candidates[0].verdict = Verdict::Cooling { decisions: left };
+        let sentence = decision.sentence("Cat");
+        assert!(sentence.contains(&format!("; eat is cooling down {expected};")), "{sentence}");
+    }
     stage.sense([1.0, 0.1, 0.5]);
     stage.ticks(1);
     let decision = stage.decisions().remove(0);
