@@ -184,7 +184,8 @@ impl Save {
     /// are newer than it.
     ///
     /// # Errors
-    /// Returns [`LoadError`] if an entry of the save does not fit. World and schedule are unchanged then.
+    /// Returns [`LoadError`] if an entry of the save does not fit. World and schedule are unchanged then,
+    /// but that the world may know the components of [`SaveRules::added`] already.
     ///
     /// # Panics
     /// Panics if a [codec](formic_ecs::Codec) or a [step](SaveRules::migrate) does. Nothing has changed
