@@ -5,6 +5,7 @@
 
 use crate::body_costs::Body;
 use crate::context::WorkerContext;
+use crate::panic_slot::PanicSlot;
 use crate::shared::Shared;
 use crate::sync::{AtomicUsize, Ordering};
 use crate::task_group::{TaskGroup, TaskSource};
@@ -119,6 +120,7 @@ impl<'body> LoopBody<'body> {
 
 struct FlatLoop<'body> {
     group: TaskGroup,
+    panics: PanicSlot,
     counter: BatchCounter,
     body: LoopBody<'body>,
 }
@@ -137,7 +139,7 @@ impl FlatLoop<'_> {
 
     /// Runs a batch. If it panics, no more indices are handed out.
     fn run(&self, batch: impl FnOnce()) {
-        if self.group.run(batch).is_none() {
+        if self.panics.run(batch).is_none() {
             self.counter.cancel();
         }
     }
@@ -239,6 +241,7 @@ fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBo
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {
         group: TaskGroup::new(0),
+        panics: PanicSlot::new(),
         counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
         body,
     };
@@ -249,7 +252,7 @@ fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBo
         // The first batch of the caller measures the current cost of an index.
         context.inside(&flat_loop.group, || flat_loop.run_measured(shared, context.slot));
     });
-    flat_loop.group.panics.resume_if_any();
+    flat_loop.panics.resume_if_any();
 }
 
 #[cfg(all(test, not(loom)))]

@@ -2,12 +2,13 @@
 #![expect(unsafe_code, reason = "the second half lies in the caller's frame while a thief runs it")]
 
 use crate::context::WorkerContext;
-use crate::panic_slot::{AbortOnDrop, Payload, catch, discard};
-use crate::shared::Shared;
+use crate::join_deque::DequeIndex;
+use crate::panic_slot::{AbortOnDrop, Payload, catch, discard, never_unwinding};
+use crate::shared::{LocalQueues, Shared};
 use crate::sync::UnsafeCell;
-use crate::task_group::{JobRef, TaskGroup};
+use crate::task_group::{JobHead, JobRef, TaskGroup};
 use crate::wait::wait_until_done;
-use std::mem::ManuallyDrop;
+use std::mem::{ManuallyDrop, MaybeUninit};
 use std::panic::resume_unwind;
 use std::ptr::NonNull;
 
@@ -15,13 +16,15 @@ use std::ptr::NonNull;
 ///
 /// Invariant J-6: until the half's [`JobRef`] is used up, no thread touches the two cells. If a thief
 /// runs the half, they belong to the thief until the group is done. Then, or if the owner took the
-/// reference back, they belong to the owner.
+/// reference back, they belong to the owner. So the body is read once.
+#[repr(C)]
 struct StackJob<'pool, F, R> {
+    /// In front, so that a pointer to it leads to the whole. The group counts one: this half.
+    head: JobHead,
     shared: &'pool Shared,
-    /// Counts one: this half.
-    group: TaskGroup,
-    body: UnsafeCell<Option<F>>,
-    result: UnsafeCell<Option<R>>,
+    body: UnsafeCell<F>,
+    /// What the thief leaves.
+    outcome: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
 impl<F, R> StackJob<'_, F, R>
@@ -32,9 +35,7 @@ where
     fn job_ref(&self) -> JobRef {
         // SAFETY: `join` leaves the frame only after the reference is used up and the thief, if there was
         // one, is done (J-4). The bounds on `F` and `R` allow any thread.
-        unsafe {
-            JobRef::new(NonNull::from(self).cast(), NonNull::from(&self.group), Self::run_stolen)
-        }
+        unsafe { JobRef::new(NonNull::from(self).cast()) }
     }
 
     /// The function that a thief calls.
@@ -42,42 +43,37 @@ where
     /// # Safety
     ///
     /// `half` is a pointer that `job_ref` made a reference of, and this call uses it up (J-4).
-    unsafe fn run_stolen(half: NonNull<()>) {
+    unsafe fn run_stolen(half: NonNull<JobHead>) {
         // SAFETY: the half is alive until its group is done, which the last line below causes (J-4). The
         // borrow is not used after that.
         let half = unsafe { half.cast::<Self>().as_ref() };
-        let (shared, group) = (half.shared, NonNull::from(&half.group));
-        WorkerContext::with(shared, |context| context.inside(&half.group, || half.run_into_cell()));
+        let (shared, group) = (half.shared, NonNull::from(&half.head.group));
+        WorkerContext::with(shared, |context| {
+            let outcome = context.inside(&half.head.group, || catch(half.take_body()));
+            half.outcome.with_mut(|cell| {
+                // SAFETY: the cell belongs to the thief until the group is done (J-6).
+                unsafe { cell.write(MaybeUninit::new(outcome)) };
+            });
+        });
         // SAFETY: the group counts this half, which has just finished (J-2).
         unsafe { TaskGroup::finish_one(group, &shared.sleepers) };
     }
 
-    fn run_into_cell(&self) {
-        let result = self.group.run(self.take_body());
-        self.result.with_mut(|cell| {
-            // SAFETY: the cell belongs to the thief until the group is done (J-6).
-            unsafe { *cell = result };
-        });
-    }
-
     /// Takes the closure out. Called once, by the thread that used up the reference.
     fn take_body(&self) -> F {
-        let body = self.body.with_mut(|cell| {
-            // SAFETY: the caller used up the reference, so the cell is the caller's (J-6).
-            unsafe { (*cell).take() }
-        });
-        body.expect("a half runs once")
+        // SAFETY: the caller used up the reference, so the cell is the caller's, which alone reads it (J-6).
+        self.body.with_mut(|cell| unsafe { cell.read() })
     }
 
-    /// Takes the result that the thief left, once it is done.
-    fn take_outcome(&self) -> Result<R, Payload> {
-        debug_assert!(self.group.is_done(), "the thief is done");
-        let result = self.result.with_mut(|cell| {
-            // SAFETY: the group is done, so the cell is the owner's (J-6).
-            unsafe { (*cell).take() }
-        });
-        let panic = self.group.panics.take();
-        panic.map_or_else(|| Ok(result.expect("a half without a panic has a result")), Err)
+    /// Waits for the thief, and takes what it left. Called once, by the owner.
+    #[cold]
+    #[inline(never)]
+    fn outwait_thief(&self, context: &WorkerContext) -> Result<R, Payload> {
+        let group = &self.head.group;
+        never_unwinding(|| wait_until_done(self.shared, context, group, None));
+        assert!(group.is_done(), "the thief is done");
+        // SAFETY: the group is done, so the thief has written the cell, which is the owner's (J-6).
+        self.outcome.with_mut(|cell| unsafe { cell.cast::<Result<R, Payload>>().read() })
     }
 }
 
@@ -111,7 +107,10 @@ where
     A: FnOnce() -> RA,
     B: FnOnce() -> RB,
 {
-    conclude(catch(first), second, catch)
+    match catch(first) {
+        Ok(first) => conclude(first, catch(second)),
+        Err(payload) => resume_without(payload, second),
+    }
 }
 
 /// A separate function, so that the nested joins do not pay for its setup.
@@ -148,56 +147,51 @@ where
     let group = unsafe { TaskGroup::below(context.group.get(), context.job.get(), 1) };
     // All its contents are taken out before this function ends, so there is nothing to drop.
     let half = ManuallyDrop::new(StackJob {
+        head: JobHead { group, run: StackJob::<B, RB>::run_stolen },
         shared,
-        group,
-        body: UnsafeCell::new(Some(second)),
-        result: UnsafeCell::new(None),
+        body: UnsafeCell::new(second),
+        outcome: UnsafeCell::new(MaybeUninit::uninit()),
     });
     // Not `never_unwinding`: its closure would be a separate function with a frame of its own.
     let unwinding = AbortOnDrop;
-    let place = queues.push(shared, half.job_ref(), &half.group);
-    let first = catch(first);
-    let is_own = queues.take_back(shared, place, NonNull::from(&*half).cast(), &half.group);
-    if !is_own {
-        wait_for_thief(shared, context, &half.group);
-    }
+    let place = queues.push(shared, half.job_ref(), &half.head.group);
+    let first = match catch(first) {
+        Ok(first) => first,
+        Err(payload) => {
+            std::mem::forget(unwinding);
+            fail(&half, context, place, payload)
+        }
+    };
+    let is_own = queues.take_back(shared, place, &half.head.group);
     std::mem::forget(unwinding);
-    if is_own { conclude(first, half.take_body(), catch) } else { conclude_stolen(first, &half) }
+    conclude(first, if is_own { catch(half.take_body()) } else { half.outwait_thief(context) })
 }
 
+/// Ends a join whose first half has panicked.
 #[cold]
 #[inline(never)]
-fn wait_for_thief(shared: &Shared, context: &WorkerContext, group: &TaskGroup) {
-    wait_until_done(shared, context, group, None);
+fn fail<F: FnOnce() -> R + Send, R: Send>(
+    half: &StackJob<'_, F, R>,
+    context: &WorkerContext,
+    place: DequeIndex,
+    payload: Payload,
+) -> ! {
+    let take_back = |queues: &LocalQueues| queues.take_back(half.shared, place, &half.head.group);
+    if never_unwinding(|| context.queues().is_some_and(take_back)) {
+        resume_without(payload, half.take_body())
+    }
+    resume_without(payload, half.outwait_thief(context))
 }
 
-#[cold]
-#[inline(never)]
-fn conclude_stolen<RA, F, RB>(first: Result<RA, Payload>, half: &StackJob<'_, F, RB>) -> (RA, RB)
-where
-    F: FnOnce() -> RB + Send,
-    RB: Send,
-{
-    conclude(first, half.take_outcome(), |outcome| outcome)
-}
-
-/// Returns both results, or resumes a panic: the first half's, else the second's.
+/// Returns both results, or resumes the panic of the second half.
 ///
-/// `second` is the remainder of the second half, its closure or its outcome, and `run` turns it into an
-/// outcome. Values that a panic makes unreachable are dropped before it is resumed, since a second panic
-/// in a drop would abort.
+/// Values that a panic makes unreachable are dropped before it is resumed, since a second panic in a drop
+/// would abort.
 #[inline(always)]
-fn conclude<RA, RB, S>(
-    first: Result<RA, Payload>,
-    second: S,
-    run: impl FnOnce(S) -> Result<RB, Payload>,
-) -> (RA, RB) {
-    match first {
-        Ok(first) => match run(second) {
-            Ok(second) => (first, second),
-            Err(payload) => resume_without(payload, first),
-        },
-        Err(payload) => resume_without(payload, second),
+fn conclude<RA, RB>(first: RA, second: Result<RB, Payload>) -> (RA, RB) {
+    match second {
+        Ok(second) => (first, second),
+        Err(payload) => resume_without(payload, first),
     }
 }
 

@@ -7,7 +7,7 @@ use std::cell::Cell;
 /// sometimes full.
 const CAPACITY: usize = if cfg!(loom) { 1 } else { 64 };
 
-/// The index of a job in a [`JoinDeque`], which only grows.
+/// The index after that of a job in a [`JoinDeque`], which only grows.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DequeIndex(usize);
 
@@ -54,23 +54,24 @@ impl JoinDeque {
     #[inline]
     pub(crate) fn push(&self, job: JobRef) -> DequeIndex {
         debug_assert!(!self.is_full(), "the caller makes room");
-        let end = self.end.get();
-        self.ring[end % CAPACITY].set(Some(job));
-        self.end.set(end.wrapping_add(1));
+        let index = self.end.get();
+        self.ring[index % CAPACITY].set(Some(job));
+        let end = index.wrapping_add(1);
+        self.end.set(end);
         DequeIndex(end)
     }
 
-    /// Takes back the newest job, which has this `index`; returns false if it is no longer here.
+    /// Takes back the newest job, which is before `end`; returns false if it is no longer here.
     ///
     /// This does not read the ring: reading a value just written would stall the processor. Values left
     /// in the ring are never read again.
     #[inline]
-    pub(crate) fn take_back(&self, index: DequeIndex) -> bool {
+    pub(crate) fn take_back(&self, DequeIndex(end): DequeIndex) -> bool {
         if self.is_empty() {
             return false;
         }
-        assert!(self.end.get() == index.0.wrapping_add(1), "joins end in order");
-        self.end.set(index.0);
+        assert!(self.end.get() == end, "joins end in order");
+        self.end.set(end.wrapping_sub(1));
         true
     }
 
@@ -89,39 +90,38 @@ impl JoinDeque {
 mod tests {
     use super::*;
     use crate::sync::OnceLock;
-    use crate::task_group::TaskGroup;
-    use std::ptr::NonNull;
+    use crate::task_group::{JobHead, TaskGroup};
 
-    /// A reference to a job that is identified by its address.
-    fn job(bytes: &[u8], which: usize) -> JobRef {
-        fn nothing(_: NonNull<()>) {}
-        static GROUP: OnceLock<TaskGroup> = OnceLock::new();
-        let group = GROUP.get_or_init(|| TaskGroup::new(0));
-        JobRef::of_nothing(NonNull::from(&bytes[which]).cast(), group, nothing)
+    fn head(which: usize) -> &'static JobHead {
+        static HEADS: OnceLock<Vec<JobHead>> = OnceLock::new();
+        let new = |_| JobHead { group: TaskGroup::new(0), run: |_| () };
+        &HEADS.get_or_init(|| (0..CAPACITY + 10).map(new).collect())[which]
+    }
+
+    fn job(which: usize) -> JobRef {
+        JobRef::of_nothing(head(which))
     }
 
     #[test]
     fn the_newest_is_taken_back_and_the_oldest_goes_first() {
-        let lie_here = [0; 4];
         let deque = JoinDeque::new();
-        let indices = [0, 1, 2].map(|which| deque.push(job(&lie_here, which)));
+        let indices = [0, 1, 2].map(|which| deque.push(job(which)));
         assert!(deque.take_back(indices[2]));
         let oldest = deque.pop_oldest().expect("there are two");
-        assert!(oldest.is_for(NonNull::from(&lie_here[0]).cast()));
+        assert!(oldest.is_in(&head(0).group));
         assert!(deque.take_back(indices[1]));
         assert!(!deque.take_back(indices[0]) && deque.pop_oldest().is_none());
     }
 
     #[test]
     fn a_full_ring_wraps_around() {
-        let lie_here = [0; CAPACITY + 10];
         let deque = JoinDeque::new();
         for which in 0..CAPACITY + 10 {
             if deque.is_full() {
                 let oldest = deque.pop_oldest().expect("it is full");
-                assert!(oldest.is_for(NonNull::from(&lie_here[which - CAPACITY]).cast()));
+                assert!(oldest.is_in(&head(which - CAPACITY).group));
             }
-            deque.push(job(&lie_here, which));
+            deque.push(job(which));
         }
         assert_eq!(deque.len(), CAPACITY);
     }

@@ -1,24 +1,38 @@
 //! Panics of jobs: caught where they occur, resumed where the job is awaited.
 
-use crate::sync::Mutex;
+use crate::sync::{AtomicBool, Mutex, Ordering};
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 
 /// The payload of a panic.
 pub(crate) type Payload = Box<dyn Any + Send>;
 
-/// Keeps the first panic among the jobs of a group.
-pub(crate) struct PanicSlot(Mutex<Option<Payload>>);
+/// Keeps the first panic among the jobs of a group, which cancels the others.
+pub(crate) struct PanicSlot {
+    has_kept: AtomicBool,
+    first: Mutex<Option<Payload>>,
+}
 
 impl PanicSlot {
-    #[inline]
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(None))
+        Self { has_kept: AtomicBool::new(false), first: Mutex::new(None) }
+    }
+
+    /// Runs a job, and keeps its panic.
+    pub(crate) fn run<R>(&self, job: impl FnOnce() -> R) -> Option<R> {
+        catch(job).map_err(|payload| self.keep(payload)).ok()
+    }
+
+    /// Whether jobs that have not started must not start any more.
+    pub(crate) fn has_kept(&self) -> bool {
+        // Relaxed: a job that misses the flag runs, as it might have anyway.
+        self.has_kept.load(Ordering::Relaxed)
     }
 
     /// Keeps `payload` if it is the first.
     pub(crate) fn keep(&self, payload: Payload) {
-        let mut first = self.0.lock();
+        self.has_kept.store(true, Ordering::Relaxed);
+        let mut first = self.first.lock();
         if first.is_none() {
             *first = Some(payload);
             return;
@@ -29,7 +43,7 @@ impl PanicSlot {
 
     /// Takes the kept panic, so that it is resumed only once.
     pub(crate) fn take(&self) -> Option<Payload> {
-        self.0.lock().take()
+        self.first.lock().take()
     }
 
     /// Resumes the kept panic. Values of the caller that unwinding would drop must be

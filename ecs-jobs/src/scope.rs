@@ -1,7 +1,7 @@
 //! Scopes: jobs that borrow from the frame that waits for them.
 
 use crate::context::WorkerContext;
-use crate::panic_slot::discard;
+use crate::panic_slot::{PanicSlot, discard};
 use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::stored_job::StoredJob;
@@ -82,6 +82,7 @@ type Job<'scope> = StoredJob<'scope, Scope<'scope>>;
 pub struct Scope<'scope> {
     shared: &'scope Shared,
     group: TaskGroup,
+    panics: PanicSlot,
     /// The jobs that have not started.
     jobs: Queue<Job<'scope>>,
     /// Keeps `'scope` invariant, whatever the other fields become.
@@ -106,8 +107,8 @@ impl<'scope> Scope<'scope> {
     }
 
     fn run(&self, mut job: Job<'scope>) {
-        if !self.group.is_cancelled() {
-            self.group.run(|| job.run(self));
+        if !self.panics.has_kept() {
+            self.panics.run(|| job.run(self));
         }
     }
 }
@@ -139,14 +140,15 @@ pub(crate) fn scope<'scope, R>(
         let mut scope = Scope {
             shared,
             group: TaskGroup::new(0),
+            panics: PanicSlot::new(),
             jobs: Queue::new(changed(shared.take_spare_list())),
             _invariant: PhantomData,
         };
         let mut result = None;
-        share(shared, context, &scope, || result = scope.group.run(|| body(&scope)));
+        share(shared, context, &scope, || result = scope.panics.run(|| body(&scope)));
         // All jobs have been taken out by now.
         shared.give_back_spare_list(changed(scope.jobs.take_list()));
-        if let Some(payload) = scope.group.panics.take() {
+        if let Some(payload) = scope.panics.take() {
             discard(result);
             resume_unwind(payload);
         }

@@ -15,7 +15,6 @@ use crate::thread_number::thread_id;
 use crate::wait_graph::WaitGraph;
 use crossbeam_utils::CachePadded;
 use std::collections::VecDeque;
-use std::ptr::NonNull;
 
 /// The maximum number of external threads at a time that have queues for the halves of their joins. Other
 /// external threads run both halves themselves.
@@ -30,10 +29,9 @@ const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 /// ```
 ///
 /// A join pushes its second half into the private part, which is nearly free. At each push, and before it
-/// helps in a group, the owner checks whether it has no open half. If so, it opens the older half of the
-/// private part, so that thieves find work, the largest pieces first. While there are more workers
-/// without work than open halves, it opens each half at once: a large piece of work that makes no call
-/// into the pool may come next.
+/// helps in a group, the owner checks whether it has more open halves than there are workers without work.
+/// If not, it opens the older half of the private part, so that thieves find work, the largest pieces
+/// first. A large piece of work that makes no call into the pool may come next, so there is one more.
 #[derive(Debug)]
 pub(crate) struct LocalQueues {
     /// The index of the open part in [`Shared::open_halves`].
@@ -70,8 +68,7 @@ impl LocalQueues {
         // In this order: a thread that takes a half between the two reads counts as inactive in the first,
         // and its half is open in neither.
         let inactive_count = shared.inactive_count();
-        let open_count = self.open.len();
-        open_count == 0 || inactive_count > open_count
+        self.open.len() <= inactive_count
     }
 
     /// Pushes a half of a join of this group into the private part, and feeds the thieves.
@@ -87,30 +84,24 @@ impl LocalQueues {
         index
     }
 
-    /// Takes back the newest half, `half` at `index`, unless it was stolen, and feeds the thieves: the
-    /// half that was taken back may take long to run.
+    /// Takes back the newest half, at `index` and with this group, unless it was stolen, and feeds the
+    /// thieves: the half that was taken back may take long to run.
     ///
     /// Later halves have been taken back or stolen; in the latter case all older ones were stolen as
     /// well.
     #[inline]
-    pub(crate) fn take_back(
-        &self,
-        shared: &Shared,
-        index: DequeIndex,
-        half: NonNull<()>,
-        group: &TaskGroup,
-    ) -> bool {
+    pub(crate) fn take_back(&self, shared: &Shared, index: DequeIndex, group: &TaskGroup) -> bool {
         let is_private = self.private.take_back(index);
         if is_private {
             self.open_for_thieves(shared, Some(group));
         }
-        is_private || self.take_back_open(half)
+        is_private || self.take_back_open(group)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_back_open(&self, half: NonNull<()>) -> bool {
-        self.open.pop_newest(|newest| newest.is_for(half)).is_some()
+    fn take_back_open(&self, group: &TaskGroup) -> bool {
+        self.open.pop_newest(|newest| newest.is_in(group)).is_some()
     }
 
     /// Opens the `count` oldest of the private part, and wakes one sleeper, which wakes the next if it

@@ -14,6 +14,7 @@ pub(crate) use self::order::{cycle, topological_order};
 
 use self::cost::WORTH_NS;
 use crate::context::WorkerContext;
+use crate::panic_slot::PanicSlot;
 use crate::queue::Queue;
 use crate::shared::Shared;
 use crate::sync::{AtomicU32, AtomicUsize, Ordering, count_down, needed};
@@ -95,7 +96,8 @@ impl StaticGraph {
             self.waiting_for[node].store(self.waits[node], Ordering::Relaxed);
         }
         WorkerContext::with(shared, |context| {
-            let run = GraphRun { shared, graph: self, group: TaskGroup::new(0), body };
+            let (group, panics) = (TaskGroup::new(0), PanicSlot::new());
+            let run = GraphRun { shared, graph: self, group, panics, body };
             share(shared, context, &run, || {
                 let mut worth_ns = 0;
                 let ready = nodes.iter().filter(|&&node| self.waits[node] == 0);
@@ -108,7 +110,7 @@ impl StaticGraph {
                 }
                 run.wake_for(worth_ns);
             });
-            run.group.panics.resume_if_any();
+            run.panics.resume_if_any();
         });
     }
 }
@@ -118,6 +120,7 @@ struct GraphRun<'run, F> {
     shared: &'run Shared,
     graph: &'run StaticGraph,
     group: TaskGroup,
+    panics: PanicSlot,
     body: F,
 }
 
@@ -134,7 +137,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
         let graph = self.graph;
         let mut next = Some(first);
         while let Some(node) = next.take() {
-            if self.group.is_cancelled() || self.group.run(|| (self.body)(slot, node)).is_none() {
+            if self.panics.has_kept() || self.panics.run(|| (self.body)(slot, node)).is_none() {
                 return;
             }
             let mut worth_ns = 0;

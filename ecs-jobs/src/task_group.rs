@@ -14,11 +14,10 @@
     reason = "threads use groups and run jobs that live in other threads' stack frames"
 )]
 
-use crate::panic_slot::{PanicSlot, catch};
 use crate::queue::Queue;
 use crate::sleep::Sleepers;
 use crate::slots::JobId;
-use crate::sync::{AtomicBool, AtomicPtr, AtomicU64, AtomicUsize, Ordering, is_kept, needed};
+use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, is_kept, needed};
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
 
@@ -42,8 +41,6 @@ pub(crate) struct TaskGroup {
     /// The bits of the job with a handle in which this group was opened, or in which its parent
     /// was, and so on; or zero.
     job: AtomicU64,
-    cancelled: AtomicBool,
-    pub(crate) panics: PanicSlot,
 }
 
 impl TaskGroup {
@@ -69,8 +66,6 @@ impl TaskGroup {
             state: AtomicUsize::new(count * ONE),
             parent: AtomicPtr::new(parent.map_or(ptr::null_mut(), NonNull::as_ptr)),
             job: AtomicU64::new(job.map_or(0, JobId::to_bits)),
-            cancelled: AtomicBool::new(false),
-            panics: PanicSlot::new(),
         }
     }
 
@@ -144,24 +139,6 @@ impl TaskGroup {
         self.state.fetch_or(OWNER_ASLEEP, Ordering::Relaxed);
     }
 
-    /// Runs a job of this group. A panic is kept, and cancels the group.
-    pub(crate) fn run<R>(&self, job: impl FnOnce() -> R) -> Option<R> {
-        match catch(job) {
-            Ok(result) => Some(result),
-            Err(payload) => {
-                self.panics.keep(payload);
-                self.cancelled.store(true, Ordering::Relaxed);
-                None
-            }
-        }
-    }
-
-    /// Whether jobs that have not started must not start any more.
-    pub(crate) fn is_cancelled(&self) -> bool {
-        // Relaxed: a job that misses the flag runs, as it might have anyway.
-        self.cancelled.load(Ordering::Relaxed)
-    }
-
     /// Whether this group is the group with this address, or is below it.
     pub(crate) fn is_in(&self, address: usize) -> bool {
         let mut next = Some(self);
@@ -181,10 +158,14 @@ impl TaskGroup {
 /// The owner does not leave the frame of the job before that. If the job was run, the owner does not
 /// leave before the run has used the job for the last time, which ends the job's group (J-2).
 #[derive(Debug)]
-pub(crate) struct JobRef {
-    job: NonNull<()>,
-    group: NonNull<TaskGroup>,
-    run: unsafe fn(NonNull<()>),
+pub(crate) struct JobRef(NonNull<JobHead>);
+
+/// The beginning of a job that lies in a stack frame.
+#[derive(Debug)]
+pub(crate) struct JobHead {
+    pub(crate) group: TaskGroup,
+    /// Runs the job that begins with this head.
+    pub(crate) run: unsafe fn(NonNull<JobHead>),
 }
 
 // SAFETY: `JobRef::new` requires a job that may run on any thread, and it is run once (J-4).
@@ -193,45 +174,42 @@ unsafe impl Send for JobRef {}
 impl JobRef {
     /// # Safety
     ///
-    /// - `run` may be called with `job`, once, on any thread.
-    /// - The caller does not leave the frame of `job`, in which `group` lies as well, before the
-    ///   reference is used up and, if it was run, `run` has used `job` for the last time (J-4).
+    /// - The `run` of `job` may be called with it, once, on any thread.
+    /// - The caller does not leave the frame of `job` before the reference is used up and, if it was run,
+    ///   `run` has used `job` for the last time (J-4).
     #[inline]
-    pub(crate) unsafe fn new(
-        job: NonNull<()>,
-        group: NonNull<TaskGroup>,
-        run: unsafe fn(NonNull<()>),
-    ) -> Self {
-        Self { job, group, run }
+    pub(crate) unsafe fn new(job: NonNull<JobHead>) -> Self {
+        Self(job)
     }
 
-    /// A reference for tests, to a job that ignores its argument, in a group that the test keeps.
+    /// A reference for tests.
     #[cfg(all(test, not(loom)))]
-    pub(crate) fn of_nothing(
-        job: NonNull<()>,
-        group: &'static TaskGroup,
-        run: fn(NonNull<()>),
-    ) -> Self {
-        Self { job, group: NonNull::from(group), run }
+    pub(crate) fn of_nothing(head: &'static JobHead) -> Self {
+        Self(NonNull::from(head))
     }
 
-    /// Whether this refers to `job`.
+    /// Whether this refers to the job with this group.
     #[inline]
-    pub(crate) fn is_for(&self, job: NonNull<()>) -> bool {
-        self.job == job
+    pub(crate) fn is_in(&self, group: &TaskGroup) -> bool {
+        ptr::eq(self.group(), group)
+    }
+
+    fn head(&self) -> &JobHead {
+        // SAFETY: the reference is not used up, so the frame is still there (J-4).
+        unsafe { self.0.as_ref() }
     }
 
     /// The group of the job.
     pub(crate) fn group(&self) -> &TaskGroup {
-        // SAFETY: the reference is not used up, so the frame is still there (J-4).
-        unsafe { self.group.as_ref() }
+        &self.head().group
     }
 
     /// Runs the job and uses up the reference.
     pub(crate) fn run(self) {
+        let run = self.head().run;
         // SAFETY: references are made only by `new`, whose caller granted this one call. It happens only
         // once, because it consumes `self` (J-4).
-        unsafe { (self.run)(self.job) }
+        unsafe { run(self.0) }
     }
 }
 
