@@ -2,7 +2,7 @@
 
 use crate::context::WorkerContext;
 use crate::handle::JobError;
-use crate::run_job::{has_pinned, pinned_count, run_job, run_pinned};
+use crate::run_job::{has_pinned, run_all_pinned, run_job};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
@@ -105,21 +105,9 @@ impl<'pool> JobGoal<'pool> {
         self.shared.has_work(HelpScope::InJob(id)) && !is_full()
     }
 
-    /// Runs the jobs pinned to this thread that are ready by now, until the deadline. The jobs that
-    /// become ready through these wait for the next look, or a job that schedules itself again would keep
-    /// this thread here.
+    /// Runs the jobs pinned to this thread, until the deadline.
     fn run_pinned(&self) -> bool {
-        let mut has_run = false;
-        for _ in 0..pinned_count(self.shared, self.context) {
-            if !run_pinned(self.shared, self.context) {
-                break;
-            }
-            has_run = true;
-            if self.is_late() {
-                break;
-            }
-        }
-        has_run
+        run_all_pinned(self.shared, self.context, || self.is_late()) > 0
     }
 
     /// Walks until it finds something to help with.
@@ -153,7 +141,7 @@ impl Goal for JobGoal<'_> {
                 }
                 Found::Running(id) => self.help_inside(id),
             };
-            // Other threads may wait inside a job for one of these.
+            // Other threads may wait inside a job for one of these, and the walk may be long.
             has_helped |= self.run_pinned();
         }
         has_helped

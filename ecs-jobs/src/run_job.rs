@@ -146,10 +146,25 @@ pub(crate) fn has_pinned(shared: &Shared, context: &WorkerContext) -> bool {
     pinned_queue(shared, context).is_some_and(JobQueue::has_frame)
 }
 
-/// The number of jobs that are pinned to this thread and ready, at most: a waiting thread may have claimed
-/// some of them.
-pub(crate) fn pinned_count(shared: &Shared, context: &WorkerContext) -> usize {
-    pinned_queue(shared, context).map_or(0, JobQueue::len)
+/// Runs the jobs pinned to this thread that are ready by now, until `stop` returns true after one; returns
+/// their number. The jobs that become ready through these wait for the next look, or a job that schedules
+/// itself again would keep this thread here.
+pub(crate) fn run_all_pinned(
+    shared: &Shared,
+    context: &WorkerContext,
+    mut stop: impl FnMut() -> bool,
+) -> usize {
+    let count = pinned_queue(shared, context).map_or(0, JobQueue::len);
+    for ran in 0..count {
+        // A waiting thread may have claimed some of them.
+        if !run_pinned(shared, context) {
+            return ran;
+        }
+        if stop() {
+            return ran + 1;
+        }
+    }
+    count
 }
 
 /// Runs the oldest ready job that is pinned to this thread, or cancels it. Returns whether there was one.

@@ -4,7 +4,7 @@
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
 use crate::panic_slot::{catch, never_unwinding};
-use crate::run_job::{IN_A_ROW_MAX, has_pinned, pinned_count, run_chain, run_pinned, take_any};
+use crate::run_job::{IN_A_ROW_MAX, has_pinned, run_all_pinned, run_chain, take_any};
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::Tag;
 use crate::slots::JobId;
@@ -104,16 +104,9 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 
     fn help(&mut self) -> bool {
         let Self { shared, context, .. } = *self;
-        // Those that become ready through these have their turn after another job.
-        let mut has_helped = false;
-        for _ in 0..pinned_count(shared, context) {
-            if !run_pinned(shared, context) {
-                break;
-            }
-            has_helped = true;
-            if self.look(true) {
-                return true;
-            }
+        let has_helped = run_all_pinned(shared, context, || self.look(true)) > 0;
+        if self.is_reached {
+            return true;
         }
         let mut stop = || {
             self.is_reached = self.is_reached || (self.condition)(true);

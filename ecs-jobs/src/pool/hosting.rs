@@ -3,7 +3,7 @@
 use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
-use crate::run_job::{pinned_count, run_only, run_pinned, take_any};
+use crate::run_job::{run_all_pinned, run_only, run_pinned, take_any};
 use crate::worker::run_until;
 use std::time::Duration;
 
@@ -101,10 +101,7 @@ impl Pool {
     /// Runs the jobs for the main thread that are ready by now and returns their number. Those that become
     /// ready through them are left to the next call. On any other thread it runs none.
     pub fn run_main_thread_jobs(&self) -> usize {
-        WorkerContext::with(&self.shared, |context| {
-            let ready = 0..pinned_count(&self.shared, context);
-            ready.take_while(|_| run_pinned(&self.shared, context)).count()
-        })
+        WorkerContext::with(&self.shared, |context| run_all_pinned(&self.shared, context, || false))
     }
 
     /// Returns the time of the pool's clock: the time since the pool was created, or that of the [host's

@@ -502,6 +502,18 @@ fn a_wait_that_is_over_runs_no_other_job_for_the_main_thread() {
     }
 }
 
+/// Another thread may wait for such a job inside one that the main thread waits for.
+#[test]
+fn a_job_for_the_main_thread_does_not_wait_for_all_that_this_thread_helps_with() {
+    let pool = Arc::new(Pool::new(Threads::Host(0)).unwrap());
+    let diary = Diary::default();
+    let (inside, shown) = (Arc::clone(&pool), diary.entry(1));
+    let first = pool.schedule(move || _ = inside.on_main().schedule(shown));
+    let second = pool.schedule(diary.entry(2));
+    pool.complete(pool.combine(&[first, second]));
+    assert_eq!(diary.read(), [1, 2]);
+}
+
 #[test]
 fn the_main_thread_runs_its_jobs_while_it_waits_for_one_that_waits_for_them() {
     within(Duration::from_secs(20), || {
