@@ -65,6 +65,11 @@ fn amount(value: f32) -> f32 {
     if value.is_finite() { value.clamp(0.0, 1e6) } else { 0.0 }
 }
 
+/// Clamps a number; NaN becomes the minimum.
+pub(crate) const fn clamp(value: f32, low: f32, high: f32) -> f32 {
+    if value >= low { value.min(high) } else { low }
+}
+
 /// The distance to its goal at which an agent has arrived, in cells.
 pub(crate) const ARRIVAL_DISTANCE: f32 = 0.1;
 

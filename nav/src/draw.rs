@@ -111,7 +111,7 @@ pub fn debug_draw(world: &World, options: DrawOptions) -> Picture {
         .field
         .filter(|_| side >= 4)
         .and_then(|id| world.resource::<FlowFields>().ok()?.get_on(id, all));
-    if let Some((field, ground)) = field {
+    if let Some((field, ground)) = field.filter(|(field, ground)| field.fits(ground)) {
         for cell in ground.grid().cells() {
             let (at, known) = (cell.centre(), field.known(ground, cell));
             match known {

@@ -145,9 +145,10 @@ impl FlowField {
     /// The field begins anew if there were more than [`CHANGES_MAX`](crate::CHANGES_MAX) edits, or if
     /// this is another terrain: another level, or a restored state of the same one.
     pub fn update(&mut self, terrain: &Terrain) {
-        if std::mem::take(&mut self.is_unchecked) && !self.wave.is_for(terrain.grid()) {
-            return self.begin(terrain);
+        if !self.fits(terrain) {
+            self.begin(terrain);
         }
+        self.is_unchecked = false;
         if self.version == terrain.version() {
             return;
         }
@@ -161,6 +162,11 @@ impl FlowField {
         self.version = terrain.version();
         self.wave.begin_repair(terrain.ground(), &self.goals, &self.edited);
         self.find_goal_regions(terrain);
+    }
+
+    /// Whether the field can be one of this terrain, as one from a save may not be.
+    pub(crate) fn fits(&self, terrain: &Terrain) -> bool {
+        !self.is_unchecked || self.wave.is_for(terrain.grid())
     }
 
     /// The cost of the best path from a cell to the nearest goal, or `None` if there is none or the cell

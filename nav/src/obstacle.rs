@@ -6,12 +6,14 @@ use formic_ecs::{Codec, Component, ResourceError, World};
 use formic_jobs::{Local, ParamError, Query, Res, ResMut, RunContext, SystemAccess, SystemParam};
 use glam::Vec2;
 
-use crate::agent::{Position, TimeStep};
+use crate::agent::{Position, TimeStep, clamp};
 use crate::bytes::codec;
 use crate::cell::Cell;
 use crate::class::SIZE_MAX;
 use crate::terrain::Terrain;
 
+/// The minimum side, in cells.
+const SIZE_MIN: f32 = 0.1;
 /// Less than this of a cell, in cells along a side, does not count as covered.
 const MARGIN: f32 = 0.01;
 /// An obstacle that moves farther than this in a tick, in cells, was placed there and has no velocity.
@@ -58,15 +60,15 @@ impl Obstacle {
     /// Creates an obstacle of `size` cells along a side, clamped to a tenth and [`SIZE_MAX`].
     #[must_use]
     pub const fn new(size: f32) -> Self {
-        // NaN becomes the minimum as well.
-        let size = if size >= 0.1 { size.min(SIZE_MAX as f32) } else { 0.1 };
+        let size = clamp(size, SIZE_MIN, SIZE_MAX as f32);
         Self { size, velocity: Vec2::ZERO, place: Vec2::NAN }
     }
 
     /// The length of a side, in cells.
     #[must_use]
     pub const fn size(&self) -> f32 {
-        self.size
+        // From a save it may be any number.
+        clamp(self.size, SIZE_MIN, SIZE_MAX as f32)
     }
 
     /// The velocity of the last tick, in cells per second: zero if it stands.
@@ -90,7 +92,7 @@ impl Obstacle {
 
     /// The cells that it covers at its position.
     fn cells(&self) -> impl Iterator<Item = Cell> + use<> {
-        let (place, reach) = (self.place, self.size * 0.5 - MARGIN);
+        let (place, reach) = (self.place, self.size() * 0.5 - MARGIN);
         let ends = [place - reach, place + reach].map(Cell::nearest_to);
         let ends = ends[0].zip(ends[1]);
         let rows = ends.into_iter().flat_map(|(low, high)| {

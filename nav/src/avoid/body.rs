@@ -4,8 +4,10 @@ use bytemuck::{Pod, Zeroable};
 use formic_ecs::Component;
 use glam::Vec2;
 
-use crate::agent::lost_to_rounding;
+use crate::agent::{clamp, lost_to_rounding};
 
+/// The minimum radius, in cells.
+const RADIUS_MIN: f32 = 0.05;
 /// Stands for "no goal": a position where no cell can be.
 pub(crate) const NOWHERE: Vec2 = Vec2::splat(-1.0);
 
@@ -56,17 +58,9 @@ impl Avoid {
     /// Creates a body of `radius` cells, clamped to a twentieth of a cell and [`Avoid::RADIUS_MAX`].
     #[must_use]
     pub const fn new(radius: f32) -> Self {
-        let radius = if radius >= Self::RADIUS_MAX {
-            Self::RADIUS_MAX
-        } else if radius >= 0.05 {
-            radius
-        } else {
-            // NaN as well.
-            0.05
-        };
         let (velocity, wish) = (Vec2::ZERO, Vec2::ZERO);
         Self {
-            radius,
+            radius: clamp(radius, RADIUS_MIN, Self::RADIUS_MAX),
             velocity,
             wish,
             goal: NOWHERE,
@@ -84,7 +78,8 @@ impl Avoid {
     /// The radius of the body, in cells.
     #[must_use]
     pub const fn radius(&self) -> f32 {
-        self.radius
+        // From a save it may be any number.
+        clamp(self.radius, RADIUS_MIN, Self::RADIUS_MAX)
     }
 
     /// The velocity of the last tick, in cells per second.

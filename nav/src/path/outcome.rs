@@ -196,7 +196,8 @@ impl Path {
     ///
     /// A legal path need not be the best one any more: edits may have opened a shorter path, or changed
     /// weights. The check costs next to nothing while no cell was filled within the bounds of the path,
-    /// so followers can call it before every step. On another terrain it checks every step.
+    /// so followers can call it before every step. On another terrain it checks every step. The lines of
+    /// an any-angle path that begin at that cell or behind it are checked as well.
     ///
     /// ```
     /// use formic_nav::{Cell, Grid, MoveRule, Path, PathFault, PathOutcome, PathScratch, Terrain};
@@ -219,8 +220,9 @@ impl Path {
             return Err(PathFault::Empty);
         }
         if self.may_be_broken(terrain) {
-            rest_cost(terrain.grid(), terrain.rule(), &self.cells, from)?;
-            self.check_lines(terrain.grid(), from)?;
+            let step = rest_cost(terrain.grid(), terrain.rule(), &self.cells, from).err();
+            let faults = step.into_iter().chain(self.check_lines(terrain.grid(), from).err());
+            faults.min_by_key(|fault| fault.step()).map_or(Ok(()), Err)?;
         }
         // Cells behind the follower may be solid by now, but no caller asks for them: followers only go
         // forward.

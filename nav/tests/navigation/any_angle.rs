@@ -1,8 +1,8 @@
 //! Shortest ways at any angle against a graph of all corners that see each other.
 
 use formic_nav::{
-    Algorithm, Avoid, Cell, Grid, Link, MoveRule, Path, PathOutcome, PathQuery, PathRequest,
-    PathScratch, RequestStatus, Route, Terrain, Weight, generate, path_cost,
+    Algorithm, Avoid, Cell, Grid, Link, MoveRule, Path, PathFault, PathOutcome, PathQuery,
+    PathRequest, PathScratch, RequestStatus, Route, Terrain, Weight, generate, path_cost,
 };
 use glam::Vec2;
 
@@ -274,4 +274,28 @@ fn a_wall_beside_the_line_breaks_a_way_at_any_angle() {
             terrain.dig(cell);
         }
     }
+}
+
+#[test]
+fn the_first_fault_of_a_way_at_any_angle_is_told_be_it_a_step_or_a_line() {
+    let mut rng = Rng::new(4);
+    let (mut scratch, mut path, mut line_count) = (PathScratch::new(), Path::new(), 0);
+    for _ in 0..400 {
+        let mut terrain = Terrain::new(noise::noise(&mut rng, 40, 30, 90), MoveRule::BothFree);
+        let [start, goal] = [0, 1].map(|_| cells::any_cell(&mut rng, terrain.grid()));
+        let _ = scratch.solve(&terrain, &query(start, goal), &mut path);
+        for _ in 0..20 {
+            terrain.fill(cells::any_cell(&mut rng, terrain.grid()));
+        }
+        let step = path_cost(terrain.grid(), terrain.rule(), path.cells()).err();
+        let number = |fault: PathFault| match fault {
+            PathFault::Blocked { step } | PathFault::CutCorner { step } => step,
+            fault => unreachable!("{fault}"),
+        };
+        let Some(step) = step.filter(|_| !path.is_empty()).map(number) else { continue };
+        let told = number(path.revalidate(&terrain, 0).unwrap_err());
+        assert!(told <= step, "{told} and not {step}");
+        line_count += usize::from(told < step);
+    }
+    assert!(line_count > 0, "no line was broken before a step");
 }

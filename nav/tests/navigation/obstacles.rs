@@ -21,6 +21,17 @@ fn covers(place: Vec2, size: f32, cell: Cell) -> bool {
     })
 }
 
+#[test]
+fn radii_that_no_body_has_are_taken_for_the_nearest() {
+    for (asked, radius) in [(f32::NAN, 0.05), (-3.0, 0.05), (f32::INFINITY, 0.45), (0.2, 0.2)] {
+        assert_eq!(Avoid::new(asked).radius().to_bits(), f32::to_bits(radius), "{asked}");
+        let mut words: [u32; 18] = bytemuck::cast(Avoid::new(0.3));
+        words[0] = asked.to_bits();
+        let read: Avoid = bytemuck::cast(words);
+        assert_eq!(read.radius().to_bits(), f32::to_bits(radius), "{asked}");
+    }
+}
+
 /// A number of eighths of cells below a bound.
 fn eighths(rng: &mut Rng, bound: usize) -> f32 {
     f32::from(u16::try_from(rng.below(bound)).unwrap()) / 8.0
@@ -157,5 +168,8 @@ fn the_velocity_of_an_obstacle_is_finite_however_short_a_tick_is() {
 fn sizes_that_no_obstacle_has_are_taken_for_the_nearest() {
     for (asked, size) in [(f32::NAN, 0.1), (-3.0, 0.1), (99.0, 8.0), (2.5, 2.5)] {
         assert_eq!(Obstacle::new(asked).size().to_bits(), f32::to_bits(size), "{asked}");
+        // From a save.
+        let read: Obstacle = bytemuck::cast([asked, 0.0, 0.0, 0.0, 0.0]);
+        assert_eq!(read.size().to_bits(), f32::to_bits(size), "{asked}");
     }
 }

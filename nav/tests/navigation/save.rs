@@ -6,8 +6,8 @@ use crate::sim::Sim;
 use formic_ecs::{Codec, Component, RandomStream, World};
 use formic_jobs::{IntoSystem, Pool, ResMut, Save, SaveRules, Schedule, Threads};
 use formic_nav::{
-    Avoid, Cell, FlowFields, Grid, MoveRule, PathRequest, Position, RegionEvent, Route,
-    SearchBudget, SearchReport, Terrain, Wander, Weight, systems,
+    Avoid, Cell, DrawOptions, FlowFields, Grid, MoveRule, PathRequest, Position, RegionEvent,
+    Route, SearchBudget, SearchReport, Terrain, Wander, Weight, debug_draw, systems,
 };
 use glam::Vec2;
 
@@ -203,6 +203,27 @@ fn no_bytes_make_flow_fields_that_cannot_be_worked_out() {
             assert!(schedule.run(&mut world, &pool).failures.is_empty());
             edit(world.resource_mut::<Terrain>().unwrap(), &mut rng, 2);
         }
+    }
+}
+
+#[test]
+fn no_bytes_make_flow_fields_that_cannot_be_drawn() {
+    let terrain = Terrain::new(Grid::from_fn(5, 40, |_| true).unwrap(), MoveRule::BothFree);
+    let mut fields = FlowFields::default();
+    let field = fields.add(&terrain, &[Cell::new(4, 0)]);
+    fields.get_mut(field).unwrap().settle_all(&terrain);
+    let mut bytes = Vec::new();
+    FlowFields::CODEC.write(&fields, &mut bytes).unwrap();
+    let mut world = World::new();
+    systems::insert_resources(&mut world, terrain);
+    let options = DrawOptions { field: Some(field), cell_pixels: 4, ..DrawOptions::default() };
+    // The class is not altered: without it the systems panic.
+    for bit in (0..160 * 8).filter(|bit| bit / 8 != 36) {
+        let mut altered = bytes.clone();
+        altered[bit / 8] ^= 1 << (bit % 8);
+        let Ok(read) = FlowFields::CODEC.read(&mut altered.as_slice()) else { continue };
+        world.insert_resource(read);
+        drop(debug_draw(&world, options));
     }
 }
 
