@@ -107,8 +107,9 @@ struct Observers {
     has_event_observers: bool,
     newest: u64,
     depth: u32,
-    /// The events that are being triggered, the innermost last.
-    dispatch: Vec<Event>,
+    /// The events of the operations that are calling observers, the innermost last, each with whether it
+    /// is the one that they are called for now.
+    dispatch: Vec<(Event, bool)>,
 }
 
 impl Observers {
@@ -202,7 +203,7 @@ impl Hooks<'_> {
     /// An observer, or a hook, may do anything to the world. What it does happens at once, with events of
     /// its own, before the next observer is called. If it removes the component or despawns the entity,
     /// the observers after it are not called. What is about to happen is triggered once: if an observer
-    /// of a removal despawns the entity, that does not trigger the same event again. An operation that
+    /// of a removal despawns the entity, that does not trigger the same events again. An operation that
     /// has called its observers beforehand continues with the world as they left it: an insertion into an
     /// entity that they despawned is refused. An observer that is added takes part from the next event
     /// on. One that is removed is not called any more. It may remove itself.
@@ -321,7 +322,7 @@ impl Hooks<'_> {
     /// Calls the observers of an event of any type, in the order of their registration. `entity` is the
     /// entity that the event is about. It need not be alive.
     pub fn trigger<E: 'static>(&mut self, event: &E, entity: Entity) {
-        self.0.trigger_topic(Topic::Type(TypeId::of::<E>()), None, (event, entity));
+        self.0.trigger_topic(Topic::Type(TypeId::of::<E>()), &[], (event, entity));
     }
 }
 
@@ -344,15 +345,16 @@ impl World {
         self.extensions.get_mut()
     }
 
-    /// Calls the observers that exist now, one after the other. Those of a component are called for as
-    /// long as the entity has it.
-    fn trigger_topic(&mut self, topic: Topic, dispatched: Option<Event>, of: (&dyn Any, Entity)) {
+    /// Calls the observers that exist now, one after the other. Those of a component, whose event is the
+    /// last of `dispatched`, are called for as long as the entity has it.
+    fn trigger_topic(&mut self, topic: Topic, dispatched: &[Event], of: (&dyn Any, Entity)) {
         let Some(newest) = self.extensions.get::<Observers>().map(|it| it.newest) else { return };
         let (mut last, (event, entity)) = (None, of);
         while let Some(next) = self.extensions.get_mut::<Observers>().next(topic, last, newest) {
             last = Some(next.id);
             let at = self.locate(entity).map(|at| self.archetypes.get(at.archetype).components());
-            if dispatched.is_some_and(|of| !at.is_some_and(|set| set.contains(of.component))) {
+            let is_there = |of: &Event| at.is_some_and(|set| set.contains(of.component));
+            if !dispatched.last().is_none_or(is_there) {
                 return;
             }
             self.call(dispatched, |world| (next.call)(world, event, entity));
@@ -360,7 +362,7 @@ impl World {
     }
 
     /// Calls one observer, one level deeper.
-    fn call(&mut self, event: Option<Event>, observer: impl FnOnce(&mut Self)) {
+    fn call(&mut self, events: &[Event], observer: impl FnOnce(&mut Self)) {
         /// Restores the depth when it is dropped, also by a panic.
         struct DepthGuard<'w>(&'w mut World, usize, u64);
 
@@ -384,7 +386,7 @@ impl World {
         );
         let dispatched_before = hooks.dispatch.len();
         hooks.depth += 1;
-        hooks.dispatch.extend(event);
+        hooks.dispatch.extend(events.iter().map(|event| (*event, events.last() == Some(event))));
         observer(DepthGuard(self, dispatched_before, id).0);
         assert_eq!(self.id(), id, "a hook or observer put another world in place of its own");
     }
@@ -430,7 +432,7 @@ impl World {
         while let Some(event) = self.pending(entity, kinds, which, &triggered) {
             triggered.push(event);
             let topic = Topic::Component(event.kind, event.component);
-            self.trigger_topic(topic, Some(event), (&event, entity));
+            self.trigger_topic(topic, &triggered, (&event, entity));
         }
     }
 
@@ -452,6 +454,7 @@ impl World {
                 && event.kind != EventKind::Despawn
                 && self.registry.info(event.component).is_cleanup()
         };
+        let is_insertion = kinds == [EventKind::Replace];
         let kinds = kinds.iter().filter(|kind| archetype.flags.any(kind.flag()));
         kinds
             .flat_map(|&kind| {
@@ -460,7 +463,10 @@ impl World {
             .find(|event| {
                 let is_observed = archetype.components().contains(event.component)
                     && !hooks.list(Topic::Component(event.kind, event.component)).is_empty();
-                let is_dispatching = event.kind.comes_before() && hooks.dispatch.contains(event);
+                // An insertion may replace another value than the one that is about to go.
+                let is_same = |&(other, is_now)| other == *event && (is_now || !is_insertion);
+                let is_dispatching =
+                    event.kind.comes_before() && hooks.dispatch.iter().any(is_same);
                 is_observed && !is_dispatching && !triggered.contains(event) && !stays(event)
             })
     }

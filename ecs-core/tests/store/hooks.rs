@@ -661,3 +661,32 @@ fn an_observer_of_what_the_world_manages_is_refused() {
         assert!(matches!(refused, Err(ByIdError::Managed(_))), "{refused:?}");
     }
 }
+
+#[test]
+fn what_is_about_to_happen_is_told_once_if_an_observer_despawns_the_entity() {
+    let kinds = [EventKind::Despawn, EventKind::Replace, EventKind::Remove];
+    // The kind whose observer despawns, and what is told of a removal and of a despawning then.
+    let cases: [(EventKind, &[&str], &[&str]); 2] = [
+        (EventKind::Remove, &["Replace", "Remove", "Despawn"], &["Despawn", "Replace", "Remove"]),
+        (EventKind::Replace, &["Replace", "Despawn", "Remove"], &["Despawn", "Replace", "Remove"]),
+    ];
+    for (despawning, of_removal, of_despawning) in cases {
+        let (mut world, log) = (World::new(), Log::default());
+        for kind in kinds {
+            let log = log.clone();
+            world.hooks().observe::<A>(kind, move |world: &mut World, event: Event| {
+                log.write(format!("{kind:?}"));
+                if kind == despawning {
+                    _ = world.despawn(event.entity);
+                }
+            });
+        }
+        let entity = world.spawn(A(1));
+        assert!(world.remove::<A>(entity).is_err(), "it is gone");
+        assert_eq!(log.take(), of_removal);
+        let entity = world.spawn(A(1));
+        world.despawn(entity).expect("alive");
+        assert_eq!(log.take(), of_despawning);
+        world.check().expect("in order");
+    }
+}
