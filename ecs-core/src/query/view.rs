@@ -292,7 +292,7 @@ impl<Q: QueryData> ViewShard<'_, Q> {
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         if !self.is_of(entity) {
-            return Err(QueryEntityError::NotMatching(entity));
+            return Err(why_not_found(self.lookups.places, entity));
         }
         let (fetch, row) = self.lookups.open(entity)?;
         // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and its

@@ -1,7 +1,7 @@
 //! Views and queries that are kept while chunks come, go, move and change hands.
 
-use formic_ecs::RandomStream;
 use formic_ecs::prelude::*;
+use formic_ecs::{NoSuchEntity, RandomStream};
 
 #[derive(Component, Clone, Debug, PartialEq)]
 struct Plain(u64);
@@ -166,7 +166,9 @@ fn a_part_of_a_view_refuses_what_it_does_not_have() {
             let is_mine = entity.index() % 3 == which;
             assert_eq!(found.ok(), is_mine.then_some(entity.index()));
         }
-        assert!(shard.get_mut(bare).is_err() && shard.get_mut(all[4]).is_err());
+        assert!(shard.get_mut(bare).is_err());
+        let gone = NoSuchEntity(all[4]).into();
+        assert_eq!(shard.get_mut(all[4]).err(), Some(gone), "whichever part it was of");
     }
     let none = std::panic::AssertUnwindSafe(|| drop(view.shards(0)));
     assert!(std::panic::catch_unwind(none).is_err(), "a view has one part at least");
