@@ -555,6 +555,10 @@ impl Options {
                 Ok(())
             })?;
         }
+        if options.buffer.is_some() && (options.cleanup || options.hides || options.editable) {
+            let message = "cleanup, hides and editable are not for buffers";
+            return Err(Error::new_spanned(&input.ident, message));
+        }
         Ok(options)
     }
 }
@@ -683,6 +687,13 @@ mod tests {
                 struct Gold(#[component(serde)] u32);
             },
             "the options on a field are: entity, name",
+        );
+        check(
+            parse_quote! {
+                #[component(buffer = 4, editable)]
+                struct Step(u32);
+            },
+            "not for buffers",
         );
     }
 }

@@ -64,7 +64,8 @@ pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
 /// * `editable`: a text may set its fields, including private ones, by
 ///   [`ByIdMut::set_field`](crate::ByIdMut::set_field). Not for types with invariants on their contents.
 /// * `buffer = N`: the type is the element of a [`Buffer`](crate::Buffer), with this many elements in the
-///   chunk. The type itself is then no component; the other options apply to the buffer.
+///   chunk. The type itself is then no component. `serde`, `transient` and `unhashed` apply to each
+///   element, the other options to the buffer; `cleanup`, `hides` and `editable` are not for buffers.
 /// * `crate = path`: the path of this crate, if the derive does not find it in the manifest. It finds
 ///   `formic-ecs`, renamed or not, and the facade `formic`.
 /// * `#[component(entity)]` on a field: the field holds an [`Entity`], an `Option<Entity>`, or any type
