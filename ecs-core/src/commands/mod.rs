@@ -158,7 +158,8 @@ impl CommandBuffer {
         self.records.is_empty()
     }
 
-    /// Sets the sort key of the commands that are recorded from now on.
+    /// Sets the sort key of the commands that are recorded from now on. In a new buffer, and in one that
+    /// was played, cleared or appended to another, it is 0.
     #[inline]
     pub fn set_sort_key(&mut self, sort_key: u64) {
         self.is_sorted &= sort_key >= self.sort_key || self.records.is_empty();

@@ -168,7 +168,8 @@ impl World {
         plan.extend(self.plan_source()).1.version = last_run;
     }
 
-    /// Creates a reusable view plan, for [`WorldCell::view`](crate::WorldCell::view).
+    /// Creates a reusable view plan, for [`WorldCell::view`](crate::WorldCell::view). What a
+    /// [`plan`](Self::plan) refuses, it refuses as well.
     pub fn view_plan<Q: QueryData>(&mut self) -> ViewPlan<Q> {
         ViewPlan::new(self.id, &mut self.registry)
     }

@@ -365,6 +365,10 @@ impl<'w> WorldCell<'w> {
     /// # Errors
     /// Returns an error if the query was built for another world, or if a component is in use elsewhere
     /// in a conflicting way.
+    ///
+    /// # Panics
+    /// Panics if the cell is [restricted](Self::restrict_to) and the query is not covered by the declared
+    /// access.
     pub fn query_by_id(
         self,
         query: &'w mut DynamicQuery,
