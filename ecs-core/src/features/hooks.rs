@@ -25,6 +25,9 @@ use crate::world::{DEPTH_MAX, Lifecycle, World};
 /// called first, then the observers in the order of their registration. Before an operation the values
 /// are as they were; after it everything is complete. The world is consistent in both cases.
 ///
+/// A [cleanup component](Component::CLEANUP) stays when its entity is despawned: `Replace` and `Remove`
+/// come when it is removed. If the world is cleared instead, all three come, `Despawn` for a second time.
+///
 /// Batches, bulk operations and command buffers trigger the same events, entity by entity. Enabling or
 /// disabling a component triggers nothing: many threads flip bits at once, and none has a world to pass
 /// to an observer.
