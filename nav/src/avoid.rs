@@ -191,7 +191,7 @@ pub fn avoid(
 impl AvoidState {
     /// Lets all members choose. Those near each other choose on one thread.
     fn choose(&mut self, pool: &Pool, terrain: &Terrain, seconds: f32) {
-        let (crowd, count) = (&self.crowd, self.crowd.members().len());
+        let (crowd, count) = (&self.crowd, self.crowd.len());
         let batch_count = count.div_ceil(BATCH_SIZE);
         self.batches.resize_with(self.batches.len().max(batch_count), Mutex::default);
         let batches = &mut self.batches[..batch_count];
@@ -202,7 +202,7 @@ impl AvoidState {
             let first = number * BATCH_SIZE;
             choices.clear();
             choices.extend((first..count.min(first + BATCH_SIZE)).map(|place| {
-                let own = &crowd.members()[place];
+                let own = crowd.member(place);
                 let terrain = terrain.for_agents(own.class);
                 let surroundings = Surroundings { crowd, terrain, seconds };
                 surroundings.choose(own, || sight.neighbours(place))
@@ -280,7 +280,7 @@ impl Surroundings<'_> {
             let mut share = if seen.is_obstacle { 1.0 } else { 0.5 };
             // Most agents are on their way, and so are those around them.
             if !seen.is_obstacle && (is_special || seen.is_special) {
-                let other = &self.crowd.members()[place];
+                let other = self.crowd.member(place);
                 let (rests, other_rests) = (is_at_rest, other.is_at_rest());
                 let gap = own.position.distance(disc.position) - own.radius - disc.radius;
                 let has_same_goal = is_same_cell(other.goal, body.goal);

@@ -94,7 +94,6 @@ pub(crate) struct Seen {
 /// depends on the number of columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
-    members: Vec<Member>,
     seen: Vec<Seen>,
     /// The cell of each member: that of its centre.
     cells: Vec<Cell>,
@@ -173,10 +172,8 @@ impl Crowd {
         for part in self.keys.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
             part.sort_unstable_by_key(|key| member_at(key).entity.to_bits());
         }
-        self.members.clear();
-        self.members.extend(self.keys.iter().map(member_at));
         self.seen.clear();
-        self.seen.extend(self.members.iter().map(|member| Seen {
+        self.seen.extend(self.keys.iter().map(member_at).map(|member| Seen {
             entity: member.entity,
             disc: member.disc(),
             is_special: member.is_special(),
@@ -190,27 +187,32 @@ impl Crowd {
         self.ys.clear();
         self.ys.extend(middles().map(|middle| middle.y).chain([f32::INFINITY; 3]));
         self.starts.clear();
-        for (place, (cell, member)) in (0..).zip(self.cells.iter().zip(&self.members)) {
+        for (place, (cell, seen)) in (0..).zip(self.cells.iter().zip(&self.seen)) {
             // Strips without members begin where the next strip does.
             let strip = usize::from(strip_of(*cell).min(self.strip_count()));
             while self.starts.len() <= strip {
                 self.starts.push(place);
             }
-            if !member.is_obstacle {
-                let index = member.entity.index() as usize;
+            if !seen.is_obstacle {
+                let index = seen.entity.index() as usize;
                 self.places.resize(self.places.len().max(index + 1), 0);
                 self.places[index] = place;
             }
         }
-        self.starts.resize(usize::from(self.strip_count()) + 1, count_u32(self.members.len()));
+        self.starts.resize(usize::from(self.strip_count()) + 1, count_u32(self.keys.len()));
         self.ends.clear();
         for cell in self.cells.chunk_by(Cell::eq) {
             self.ends.resize(self.ends.len() + cell.len(), count_u32(self.ends.len() + cell.len()));
         }
     }
 
-    pub(crate) fn members(&self) -> &[Member] {
-        &self.members
+    /// The number of members.
+    pub(crate) fn len(&self) -> usize {
+        self.keys.len()
+    }
+
+    pub(crate) fn member(&self, place: usize) -> &Member {
+        &self.added[(self.keys[place] & PLACE_MASK) as usize]
     }
 
     pub(crate) fn seen(&self, place: usize) -> &Seen {

@@ -5,9 +5,9 @@
 //! cone that is cut off at its tip. Each of the two takes half of the smallest change that leads out of
 //! it.
 
-use glam::{Vec2, Vec4};
+use glam::{Mat4, Vec2, Vec4};
 
-use crate::avoid::half_plane::{Four, Vectors};
+use crate::avoid::half_plane::{Four, LANE_COUNT, Vectors};
 
 /// The time within which collisions are foreseen, in seconds.
 const HORIZON_SECONDS: f32 = 1.0;
@@ -23,8 +23,8 @@ pub(crate) struct Disc {
 /// Four other bodies, one in each lane, and the ways to avoid them.
 #[derive(Clone, Copy, PartialEq, Debug)]
 pub(crate) struct FourOthers {
-    positions: Vectors,
-    velocities: Vectors,
+    /// The position and the velocity of each.
+    motions: [Vec4; LANE_COUNT],
     radii: Vec4,
     shares: Vec4,
     sides: Vec4,
@@ -32,8 +32,7 @@ pub(crate) struct FourOthers {
 
 impl FourOthers {
     pub(crate) const NONE: Self = Self {
-        positions: Vectors::splat(Vec2::ZERO),
-        velocities: Vectors::splat(Vec2::ZERO),
+        motions: [Vec4::ZERO; LANE_COUNT],
         radii: Vec4::ZERO,
         shares: Vec4::ZERO,
         sides: Vec4::ZERO,
@@ -44,8 +43,8 @@ impl FourOthers {
     /// exactly the same place and move alike.
     #[inline]
     pub(crate) fn set(&mut self, lane: usize, disc: &Disc, share: f32, side: f32) {
-        self.positions.set(lane, disc.position);
-        self.velocities.set(lane, disc.velocity);
+        let Disc { position, velocity, .. } = disc;
+        self.motions[lane] = Vec4::new(position.x, position.y, velocity.x, velocity.y);
         (self.radii[lane], self.shares[lane], self.sides[lane]) = (disc.radius, share, side);
     }
 }
@@ -54,8 +53,12 @@ impl FourOthers {
 /// well.
 #[inline]
 pub(crate) fn half_planes(own: &Disc, others: &FourOthers, seconds: f32) -> Four {
-    let offset = others.positions.minus(Vectors::splat(own.position));
-    let velocity = Vectors::splat(own.velocity).minus(others.velocities);
+    let [one, two, three, four] = others.motions;
+    let lanes = Mat4::from_cols(one, two, three, four).transpose();
+    let positions = Vectors { x: lanes.x_axis, y: lanes.y_axis };
+    let velocities = Vectors { x: lanes.z_axis, y: lanes.w_axis };
+    let offset = positions.minus(Vectors::splat(own.position));
+    let velocity = Vectors::splat(own.velocity).minus(velocities);
     let radius = own.radius + others.radii;
     let distance_squared = offset.dot(offset);
     // Bodies that overlap must not overlap at the end of this tick.

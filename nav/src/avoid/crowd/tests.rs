@@ -53,10 +53,11 @@ fn neighbours_are_the_nearest_ones_of_all() {
         }
         crowd.sort();
         let sight = if half_span > 0.0 { 6.0 } else { 3.0 };
-        let middles: Vec<Vec2> = crowd.members().iter().map(|one| one.disc().position).collect();
+        let members: Vec<Member> = (0..crowd.len()).map(|place| *crowd.member(place)).collect();
+        let middles: Vec<Vec2> = members.iter().map(|one| one.disc().position).collect();
         let is_inside = |at: Vec2| at.x >= 0.0 && at.y >= 0.0 && at.y < f32::from(side);
         let mut lookout = Lookout::new(&crowd);
-        for (place, own) in crowd.members().iter().enumerate() {
+        for (place, own) in members.iter().enumerate() {
             assert_eq!(crowd.place(own.entity), place);
             let square = |other: usize| middles[place].distance_squared(middles[other]);
             let mut expected: Vec<usize> = (0..middles.len())
