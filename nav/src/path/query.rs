@@ -15,7 +15,8 @@ pub enum Algorithm {
     /// Jump points, or A* if weights change from cell to cell.
     #[default]
     Auto,
-    /// A*, cell by cell. Never faster than `Auto`; for comparison.
+    /// A*, cell by cell, for comparison. On most maps it takes much longer than jump points; where many single
+    /// cells are solid at random, 0.6 to 1.4 times as long.
     AStar,
     /// The shortest any-angle path that keeps a thirty-second of a cell away from everything solid. It
     /// goes straight from corner to corner ([`Path::points`](crate::Path::points)), and its cost is that
