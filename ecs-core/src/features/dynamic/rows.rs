@@ -154,13 +154,7 @@ impl<'w> DynamicRows<'w> {
             .map_err(|_| QueryEntityError::NotMatching(entity))?;
         let RowAddress { chunk, row } = location.address;
         let mut walk = RunIter::new(self.reborrow());
-        // Looked up first: a chunk whose row is refused does not count as written.
-        let at = walk.source.chunk(location.archetype, chunk);
-        matches[index].slots.rows(&at, &mut walk.matching);
-        if !walk.matching.contains(row) {
-            return Err(QueryEntityError::NotMatching(entity));
-        }
-        walk.open(index, chunk, 0);
+        walk.open((index, chunk), 0, Some(row));
         let opened = walk.open.as_mut().ok_or(QueryEntityError::NotMatching(entity))?;
         _ = opened.rows.split_to(row);
         let run = walk.next_of_open();
@@ -242,7 +236,7 @@ impl<'w> RunIter<'w> {
         while let Some(matched) = self.query.0.matches.get(self.next_match) {
             let chunks = &self.source.archetypes[matched.archetype.index()].chunks;
             if self.next_chunk < chunks.used_count() {
-                self.open(self.next_match, self.next_chunk, self.ordinal);
+                self.open((self.next_match, self.next_chunk), self.ordinal, None);
                 self.next_chunk += 1;
                 self.ordinal += 1;
                 return true;
@@ -253,14 +247,16 @@ impl<'w> RunIter<'w> {
         false
     }
 
-    /// Enters a chunk: reads its bits once, and marks the columns that will be written.
-    fn open(&mut self, index: usize, chunk: usize, ordinal: usize) {
+    /// Enters a chunk, unless none of its rows matches, or the one that is asked for does not: reads its
+    /// bits once, and marks the columns that will be written.
+    fn open(&mut self, (index, chunk): (usize, usize), ordinal: usize, row: Option<usize>) {
         let (query, window) = (self.query, self.source.window);
         let matched = &query.0.matches[index];
         let archetype = &self.source.archetypes[matched.archetype.index()];
         let (at, mut rows) = self.chunks.open(matched.archetype.index(), chunk);
         matched.slots.rows(&at, &mut self.matching);
-        if matches!(self.matching, Rows::None) {
+        let is_refused = |row| !self.matching.contains(row);
+        if matches!(self.matching, Rows::None) || row.is_some_and(is_refused) {
             self.open = None;
             return;
         }
