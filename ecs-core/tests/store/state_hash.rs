@@ -1,6 +1,7 @@
 //! The state hash: the same for the same state, and for nothing else that a test can think of.
 
 use formic_ecs::prelude::*;
+use formic_ecs::{Difference, HashTree};
 
 #[derive(Component, Clone, Copy, bytemuck::NoUninit)]
 #[repr(C)]
@@ -275,4 +276,20 @@ fn the_hash_of_some_leaves_out_handles_that_are_stale() {
     let nothing = world.state_hash_of([]);
     assert_eq!(world.state_hash_of([gone, gone]), nothing);
     assert_eq!(World::new().state_hash_of([imp, new]), nothing, "none of its own is alive");
+}
+
+/// Where the trees differ, the search for a difference would end without one.
+#[test]
+fn an_archetype_without_entities_is_no_difference() {
+    let (mut one, mut other) = (World::new(), World::new());
+    let gone = [one.spawn(On), other.spawn(())];
+    one.despawn(gone[0]).expect("alive");
+    other.despawn(gone[1]).expect("alive");
+    let imps = [&mut one, &mut other].map(|world| world.spawn(A(1)));
+    assert_eq!(HashTree::of(&one), HashTree::of(&other));
+    assert_eq!(Difference::between(&one, &other), None);
+    one.get_mut::<A>(imps[0]).expect("there").0 = 2;
+    assert_ne!(HashTree::of(&one), HashTree::of(&other));
+    let found = Difference::between(&one, &other);
+    assert!(matches!(found, Some(Difference::Value { entity, .. }) if entity == imps[0]));
 }
