@@ -162,10 +162,11 @@ impl TaskSource for FlatLoop<'_> {
 }
 
 /// Runs `body` with ranges that cover `0..len`, each index once, and with the slot of the thread.
-pub(crate) fn for_each_range<F>(shared: &Shared, len: usize, body: &F)
-where
-    F: Fn(usize, Range<usize>) + Sync,
-{
+pub(crate) fn for_each_range(
+    shared: &Shared,
+    len: usize,
+    body: &(impl Fn(usize, Range<usize>) + Sync),
+) {
     let body = LoopBody::new(body);
     // A short loop does not even register its thread.
     if let Some(rest) = begin(shared, WorkerContext::slot_in(shared), len, body) {

@@ -27,11 +27,7 @@ struct StackJob<'pool, F, R> {
     outcome: UnsafeCell<MaybeUninit<Result<R, Payload>>>,
 }
 
-impl<F, R> StackJob<'_, F, R>
-where
-    F: FnOnce() -> R + Send,
-    R: Send,
-{
+impl<F: FnOnce() -> R + Send, R: Send> StackJob<'_, F, R> {
     fn job_ref(&self) -> JobRef {
         // SAFETY: `join` leaves the frame only after the reference is used up and the thief, if there was
         // one, is done (J-4). The bounds on `F` and `R` allow any thread.
@@ -83,13 +79,11 @@ where
 /// slow paths, which register, share and wait, are `inline(never)` and not just `cold`: link-time
 /// optimisation inlines functions with a single caller, and then every join pays for their registers and
 /// frame.
-pub(crate) fn join<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+pub(crate) fn join<RA: Send, RB: Send>(
+    shared: &Shared,
+    first: impl FnOnce() -> RA + Send,
+    second: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     // There are no thieves in a pool without workers, nor for a thread without queues.
     if shared.worker_count == 0 {
         return join_alone(first, second);
@@ -102,11 +96,7 @@ where
 
 /// Runs both halves, one after the other, if no thread can steal.
 #[inline(never)]
-fn join_alone<A, B, RA, RB>(first: A, second: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA,
-    B: FnOnce() -> RB,
-{
+fn join_alone<RA, RB>(first: impl FnOnce() -> RA, second: impl FnOnce() -> RB) -> (RA, RB) {
     match catch(first) {
         Ok(first) => conclude(first, catch(second)),
         Err(payload) => resume_without(payload, second),
@@ -116,31 +106,23 @@ where
 /// A separate function, so that the nested joins do not pay for its setup.
 #[cold]
 #[inline(never)]
-fn join_from_outside<A, B, RA, RB>(shared: &Shared, first: A, second: B) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+fn join_from_outside<RA: Send, RB: Send>(
+    shared: &Shared,
+    first: impl FnOnce() -> RA + Send,
+    second: impl FnOnce() -> RB + Send,
+) -> (RA, RB) {
     WorkerContext::with_external(shared, |context| join_inside(shared, context, first, second))
 }
 
 /// A function of its own, whose arguments are passed in registers; a closure's captures are passed in
 /// memory.
 #[inline(never)]
-fn join_inside<A, B, RA, RB>(
+fn join_inside<RA: Send, B: FnOnce() -> RB + Send, RB: Send>(
     shared: &Shared,
     context: &WorkerContext,
-    first: A,
+    first: impl FnOnce() -> RA + Send,
     second: B,
-) -> (RA, RB)
-where
-    A: FnOnce() -> RA + Send,
-    B: FnOnce() -> RB + Send,
-    RA: Send,
-    RB: Send,
-{
+) -> (RA, RB) {
     let Some(queues) = context.queues() else { return join_alone(first, second) };
     // SAFETY: this thread runs the job of the parent group, which ends after this function does; by then
     // the half is done (J-3).

@@ -22,9 +22,9 @@ pub struct SystemAccess {
     exclusive: bool,
     records_commands: bool,
     /// The aging of the events that it writes or reads.
-    events: Vec<EventAging>,
+    pub(super) events: Vec<EventAging>,
     /// The components for which ambiguities with systems that allow the same are not reported.
-    allowed: Vec<String>,
+    pub(super) allowed: Vec<String>,
     pub(super) expected: Vec<Expected>,
 }
 
@@ -51,10 +51,11 @@ struct Resource {
 
 /// The kind of access to a resource.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum How {
+pub(super) enum How {
     Read,
     Write,
-    /// Adds to it, in a way that many systems can at the same time.
+    /// Adds to it, in a section that only one system enters at a time: systems that append do not conflict
+    /// with each other.
     Append,
 }
 
@@ -114,11 +115,6 @@ impl SystemAccess {
     /// this access writes: for parameters whose systems run in the order of adding on purpose.
     pub fn allow_ambiguities_about(&mut self, access: &Access, world: &World) {
         self.allowed.extend(component_names(&access.conflicts(access), world));
-    }
-
-    /// Whether both systems allow ambiguities about a component.
-    pub(super) fn both_allow(&self, other: &Self, component: &String) -> bool {
-        self.allowed.contains(component) && other.allowed.contains(component)
     }
 
     /// Makes the schedule reject the system unless it is declared to run before all systems of another
@@ -187,23 +183,13 @@ impl SystemAccess {
         self.add_resource::<T>(How::Read, false);
     }
 
-    /// Like [`add_resource_read`](Self::add_resource_read), for a resource that may be missing.
-    pub(super) fn add_optional_resource_read<T: 'static>(&mut self) {
-        self.add_resource::<T>(How::Read, true);
-    }
-
     /// Declares that a parameter writes a resource.
     pub fn add_resource_write<T: 'static>(&mut self) {
         self.add_resource::<T>(How::Write, false);
     }
 
-    /// Declares that a parameter appends to a resource, in a section that only one system enters at a
-    /// time: systems that append do not conflict with each other.
-    pub(super) fn add_resource_append<T: 'static>(&mut self) {
-        self.add_resource::<T>(How::Append, false);
-    }
-
-    fn add_resource<T: 'static>(&mut self, how: How, is_optional: bool) {
+    /// Declares how a parameter uses a resource, and whether that may be missing.
+    pub(super) fn add_resource<T: 'static>(&mut self, how: How, is_optional: bool) {
         let (id, name) = (TypeId::of::<T>(), type_name::<T>());
         let grant = |rights: &mut DeclaredAccess, write| rights.add_resource::<T>(write);
         let (mut known, mut clashes) = (false, 0);
@@ -236,14 +222,6 @@ impl SystemAccess {
 
     pub(super) const fn records_commands(&self) -> bool {
         self.records_commands
-    }
-
-    pub(super) fn add_event_aging(&mut self, aging: EventAging) {
-        self.events.push(aging);
-    }
-
-    pub(super) fn event_aging(&self) -> &[EventAging] {
-        &self.events
     }
 
     /// Returns the names of the accesses that the system requests twice, at least once to write: in two

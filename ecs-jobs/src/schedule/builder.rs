@@ -198,8 +198,8 @@ impl ScheduleBuilder {
             },
             after_earlier: &after_earlier,
             is_allowed: &|first, second, about| {
-                allowed.contains(about)
-                    || built.accesses[first].both_allow(&built.accesses[second], about)
+                let both_allow = [first, second].map(|node| &built.accesses[node].allowed);
+                allowed.contains(about) || both_allow.iter().all(|all| all.contains(about))
             },
         })?;
         if self.deny_ambiguities && !graph.ambiguities.is_empty() {

@@ -53,7 +53,7 @@ use super::system::System;
 /// ```
 pub struct Condition {
     name: String,
-    test: Box<dyn Test>,
+    pub(super) test: Box<dyn Test>,
 }
 
 impl fmt::Debug for Condition {
@@ -63,7 +63,7 @@ impl fmt::Debug for Condition {
 }
 
 /// The behaviour of a condition.
-trait Test: Send {
+pub(super) trait Test: Send {
     fn initialize(&mut self, world: &mut World) -> SystemAccess;
 
     fn holds(&mut self, context: RunContext<'_>) -> bool;
@@ -83,18 +83,6 @@ impl Condition {
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
-    }
-
-    pub(super) fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.test.initialize(world)
-    }
-
-    pub(super) fn holds(&mut self, context: RunContext<'_>) -> bool {
-        self.test.holds(context)
-    }
-
-    pub(super) fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.test.visit_state(archive);
     }
 
     fn with(name: String, test: impl Test + 'static) -> Self {
@@ -183,16 +171,16 @@ struct Combined<const COUNT: usize> {
 impl<const COUNT: usize> Test for Combined<COUNT> {
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
         let mut access = SystemAccess::default();
-        self.parts.iter_mut().for_each(|part| access.absorb(&part.initialize(world)));
+        self.parts.iter_mut().for_each(|part| access.absorb(&part.test.initialize(world)));
         access
     }
 
     fn holds(&mut self, context: RunContext<'_>) -> bool {
-        (self.decide)(&mut |place| self.parts[place].holds(context))
+        (self.decide)(&mut |place| self.parts[place].test.holds(context))
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        self.parts.iter_mut().for_each(|part| part.visit_state(archive));
+        self.parts.iter_mut().for_each(|part| part.test.visit_state(archive));
     }
 }
 

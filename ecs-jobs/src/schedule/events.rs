@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 
 use formic_ecs::{Res, ResourceError, World};
 
-use super::access::{EventAging, SystemAccess};
+use super::access::{EventAging, How, SystemAccess};
 use super::condition::{Condition, IntoCondition};
 use super::error::ParamError;
 use super::gather::{Gather, GatherSlot, GatherState};
@@ -198,7 +198,7 @@ fn note_writer<T: Send + Sync + 'static>(world: &mut World) {
 }
 
 fn declare<T: Send + Sync + 'static>(access: &mut SystemAccess, writes: bool) {
-    access.add_event_aging(EventAging {
+    access.events.push(EventAging {
         id: TypeId::of::<T>(),
         writes,
         age: age::<T>,
@@ -314,7 +314,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
 
     fn init(world: &mut World, access: &mut SystemAccess) -> GatherState<T> {
         ensure::<T>(world);
-        access.add_resource_append::<Events<T>>();
+        access.add_resource::<Events<T>>(How::Append, false);
         declare::<T>(access, true);
         Gather::init(world, access)
     }

@@ -1,7 +1,6 @@
 //! Exclusive systems: functions that get the whole world.
 
 use std::any::type_name;
-use std::fmt;
 use std::marker::PhantomData;
 
 use formic_ecs::World;
@@ -82,11 +81,10 @@ impl<Function: ExclusiveFunction<Marker>, Marker> ExclusiveSystem<Function, Mark
     }
 }
 
-impl<Function: ExclusiveFunction<Marker>, Marker> fmt::Debug for ExclusiveSystem<Function, Marker> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("ExclusiveSystem").field(&type_name::<Function>()).finish()
-    }
-}
+debug_fields!(
+    [Function: ExclusiveFunction<Marker>, Marker] ExclusiveSystem<Function, Marker>:;
+    name = |_it| type_name::<Function>()
+);
 
 impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Function, Marker> {
     fn name(&self) -> &str {

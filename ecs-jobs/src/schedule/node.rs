@@ -91,7 +91,7 @@ impl NodeState {
         if let Some(system) = &mut self.system {
             system.visit_state(archive);
         }
-        self.conditions.iter_mut().for_each(|condition| condition.visit_state(archive));
+        self.conditions.iter_mut().for_each(|condition| condition.test.visit_state(archive));
     }
 }
 
@@ -208,7 +208,7 @@ impl Built {
     ) -> Result<(), ScheduleError> {
         info.records_commands = access.records_commands();
         for condition in &mut conditions {
-            let reads = condition.initialize(world);
+            let reads = condition.test.initialize(world);
             check_clashes(condition.name(), &reads)?;
             if !reads.is_read_only() {
                 let (condition, system) = (condition.name().into(), info.name);
@@ -217,7 +217,7 @@ impl Built {
             access.absorb(&reads);
         }
         info.rights = access.rights(&info.name);
-        for aging in access.event_aging() {
+        for aging in &access.events {
             match self.aging.iter_mut().find(|known| known.id == aging.id) {
                 Some(known) => known.writes |= aging.writes,
                 None => self.aging.push(*aging),

@@ -8,7 +8,7 @@ use formic_ecs::{
     CommandBuffer, EnabledMut, QueryData, Res, ResMut, View, ViewPlan, World, WorldCell,
 };
 
-use super::access::SystemAccess;
+use super::access::{How, SystemAccess};
 use super::error::ParamError;
 use super::name;
 use super::save::StateArchive;
@@ -160,7 +160,7 @@ impl<T: Send + Sync + 'static> SystemParam for Option<Res<'_, T>> {
     type Item<'a> = Option<Res<'a, T>>;
 
     fn init(_world: &mut World, access: &mut SystemAccess) {
-        access.add_optional_resource_read::<T>();
+        access.add_resource::<T>(How::Read, true);
     }
 
     fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Self::Item<'a>, ParamError> {

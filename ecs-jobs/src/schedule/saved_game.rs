@@ -366,7 +366,7 @@ fn read_resources(
         if rule.extent != Extent::Whole && !is_there {
             report.dropped.push(what());
         }
-        let put = rule.read(&mut reader.0).map_err(|_| invalid())?;
+        let put = (rule.read)(&mut reader.0).map_err(|_| invalid())?;
         if !reader.0.is_empty() {
             return Err(invalid());
         }
@@ -504,7 +504,7 @@ fn save_resources(
         let version = versions.iter().find(|it| it.1 == rule.name).map_or(0, |it| it.2);
         bytes.extend(version.to_le_bytes());
         bytes.push(u8::from(found.is_some()));
-        let written = found.map_or(Ok(()), |value| rule.write(value, &mut bytes));
+        let written = found.map_or(Ok(()), |value| (rule.write)(value, &mut bytes));
         if written.is_err() {
             problems.push(Unsaved::unwritable(called(RESOURCE, rule.name)));
         }

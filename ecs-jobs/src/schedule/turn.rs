@@ -148,7 +148,8 @@ impl NodeInfo {
         if let Some(ticks) = self.rate.ticks_to_go(context.tick) {
             return Some(Outcome::NotDue(ticks));
         }
-        let refused = state.conditions.iter_mut().position(|condition| !condition.holds(context));
+        let refused =
+            state.conditions.iter_mut().position(|condition| !condition.test.holds(context));
         refused.map(|refused| Outcome::NotWanted(place(refused)))
     }
 }

@@ -51,9 +51,10 @@ pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) remove: fn(&mut World),
     pub(in crate::schedule) extent: Extent,
     /// Writes a value, or the saved part of it.
-    write: Box<Write>,
-    /// Reads the written bytes, and returns a function that stores the result in its target.
-    read: Box<Read>,
+    pub(in crate::schedule) write: Box<Write>,
+    /// Reads the written bytes, which may be followed by others, and returns a function that stores the
+    /// result in its target.
+    pub(in crate::schedule) read: Box<Read>,
 }
 
 /// The extent to which a value is saved.
@@ -80,24 +81,6 @@ pub(in crate::schedule) enum LoadTarget<'a> {
     New(&'a mut dyn Any),
     /// The resource, which then gets this version.
     Resource(&'a mut World, u64),
-}
-
-impl Rule {
-    /// # Errors
-    /// Returns [`CodecError`] if the value cannot be written.
-    pub(in crate::schedule) fn write(
-        &self,
-        value: &dyn Any,
-        out: &mut Vec<u8>,
-    ) -> Result<(), CodecError> {
-        (self.write)(value, out)
-    }
-
-    /// # Errors
-    /// Returns [`CodecError`] if the bytes do not begin with those of a value.
-    pub(in crate::schedule) fn read(&self, bytes: &mut &[u8]) -> Result<Put, CodecError> {
-        (self.read)(bytes)
-    }
 }
 
 impl fmt::Debug for SaveRules {
@@ -305,7 +288,7 @@ impl SaveRules {
         value: &T,
         out: &mut Vec<u8>,
     ) -> Result<(), String> {
-        let written = self.whole::<T>()?.write(value, out);
+        let written = (self.whole::<T>()?.write)(value, out);
         written.map_err(|_| "its codec failed to write one that is there now".to_owned())
     }
 
@@ -321,7 +304,7 @@ impl SaveRules {
     /// Reads a value of a type that is saved whole.
     pub(in crate::schedule) fn read_one<T: 'static>(&self, bytes: &mut &[u8]) -> Option<T> {
         let mut value: Option<T> = None;
-        self.get(TypeId::of::<T>())?.read(bytes).ok()?(LoadTarget::New(&mut value));
+        (self.get(TypeId::of::<T>())?.read)(bytes).ok()?(LoadTarget::New(&mut value));
         value
     }
 

@@ -178,9 +178,9 @@ impl<'a> StateArchive<'a> {
         if rule.extent == Extent::Rebuilt {
             return;
         }
-        let write = |value: &T, out: &mut Vec<u8>| rule.write(value, out);
+        let write = |value: &T, out: &mut Vec<u8>| (rule.write)(value, out);
         self.entry(name, value, write, |value, bytes, world| {
-            let put = rule.read(bytes)?;
+            let put = (rule.read)(bytes)?;
             if let Some(world) = world {
                 put(LoadTarget::Value(value, world));
             }
