@@ -12,7 +12,7 @@ use std::cmp::Ordering;
 use std::fmt;
 
 use formic_ai::action::{ActionNames, Body};
-use formic_ai::explain::{DecisionLog, Label, Verdict};
+use formic_ai::explain::{DecisionLog, Engine, Label, Verdict};
 use formic_ecs::{Archetype, ComponentId, Entity, World};
 
 use super::scene::short_name;
@@ -226,12 +226,14 @@ impl Term {
         if let Some(name) = ["without ", "!"].iter().find_map(|word| text.strip_prefix(word)) {
             return Named::find(name.trim(), world).map(Self::Without);
         }
+        let name = text.strip_prefix("with ").unwrap_or(text).trim();
+        let named = Named::find(name, world);
         let sign =
             SIGNS.iter().filter_map(|&(sign, compare)| Some((text.find(sign)?, sign, compare)));
-        let Some((at, sign, compare)) = sign.min_by_key(|&(at, sign, _)| (at, 2 - sign.len()))
-        else {
-            return Named::find(text.strip_prefix("with ").unwrap_or(text).trim(), world)
-                .map(Self::With);
+        let sign = sign.min_by_key(|&(at, sign, _)| (at, 2 - sign.len()));
+        // The brackets of `Targets<Serves>` are no signs.
+        let Some((at, sign, compare)) = sign.filter(|_| named.is_err()) else {
+            return named.map(Self::With);
         };
         let (left, with) = (text[..at].trim(), text[at + sign.len()..].trim());
         let with = with.trim_matches('"').to_owned();
@@ -435,7 +437,9 @@ fn choice_fault(world: &World, entity: Entity, what: &str) -> Option<String> {
     let Some(log) = log else {
         return Some("Its decisions are not written down: it is not watched.".to_owned());
     };
-    let decisions = log.decisions(entity);
+    let mut decisions = log.decisions(entity);
+    // A path is what became of a choice.
+    decisions.retain(|it| it.engine != Engine::Paths);
     // Several decision engines of one agent may decide in the same tick.
     let last = decisions.last().map(|last| last.tick);
     let candidates =
@@ -464,6 +468,7 @@ pub(super) fn unknown_choice(world: &World, agent: Entity, what: &str) -> Option
     if let Ok(log) = world.resource::<DecisionLog>() {
         let agents = std::iter::once(agent).chain(log.agents().take(AGENTS_TOLD));
         let decisions = agents.flat_map(|agent| log.decisions(agent));
+        let decisions = decisions.filter(|it| it.engine != Engine::Paths);
         known.extend(decisions.flat_map(|it| it.candidates.into_iter().map(|one| one.name)));
     }
     known.sort_unstable();
@@ -516,7 +521,7 @@ impl fmt::Display for Term {
 
 #[cfg(test)]
 mod tests {
-    use formic_ai::explain::{Candidate, Engine};
+    use formic_ai::explain::Candidate;
     use formic_ecs::prelude::*;
 
     use super::*;
@@ -548,6 +553,7 @@ mod tests {
         let bob = world.spawn((Position(2.0), Hunger(0.5), Asleep, Mood::Calm));
         let cid = world.spawn((Position(3.0), Hunger(0.8), Asleep, Mood::Angry { about: 7 }));
         let stone = world.spawn((Position(4.0), Hold { barrels: 3, crates: 1 }));
+        world.relation_mut::<ChildOf>().set_parent(stone, ada).expect("both are alive");
         world.set_enabled::<Asleep>(cid, false).expect("it has it");
         let mut log = DecisionLog::new();
         for (cat, tick, choice) in [(ada, 1, "sleep"), (ada, 2, "eat at once"), (bob, 2, "sleep")] {
@@ -557,6 +563,9 @@ mod tests {
                 decision.candidate(Candidate::new(choice, Verdict::Chosen));
             });
         }
+        log.note(ada, 3, Engine::Paths, |decision| {
+            decision.candidate(Candidate::new("a path to (3, 4)", Verdict::Chosen));
+        });
         world.insert_resource(log);
         (world, [ada, bob, cid, stone])
     }
@@ -591,6 +600,9 @@ mod tests {
             ("chooses EAT", &[0]),
             ("1 chooses eat", &[]),
             ("chooses ea", &[]),
+            ("Targets<ChildOf>", &[3]),
+            ("with targets<childof>, Position = 4", &[3]),
+            ("Hunger, without Sources<ChildOf>", &[1, 2]),
         ] {
             assert_eq!(found(query), expected, "{query}");
         }
