@@ -265,6 +265,22 @@ fn a_component_that_the_program_does_not_know_is_an_error_that_says_what_to_do()
 }
 
 #[test]
+fn a_relation_that_the_program_does_not_know_is_an_error_that_says_what_to_do() {
+    let mut world = World::new();
+    let [page, king] = [world.spawn(()), world.spawn(())];
+    world.relation_mut::<then::Likes>().add(page, king).expect("both are alive");
+    let saved = world.snapshot().expect("relations are saved");
+    let error = World::new().restore(&saved).expect_err("the relation is not known").to_string();
+    for part in ["<snapshot::migration::then::Likes>", "World::relation_mut", "Relation::WAS"] {
+        assert!(error.contains(part), "{error}");
+    }
+    assert!(!error.contains("#[component(was"), "no component of the program: {error}");
+    let mut world = World::new();
+    world.relation_mut::<then::Likes>();
+    world.restore(&saved).expect("this is what the error says");
+}
+
+#[test]
 fn plain_data_whose_fields_have_changed_is_an_error_that_names_them() {
     macro_rules! changed {
         ({ $($fields:tt)* }, $now:literal) => {{

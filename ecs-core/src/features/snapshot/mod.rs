@@ -6,6 +6,8 @@ mod load;
 mod names;
 mod save;
 
+use alloc::borrow::ToOwned;
+use alloc::format;
 use alloc::string::String;
 use alloc::vec::Vec;
 use core::fmt;
@@ -331,11 +333,22 @@ pub enum RestoreError {
     InPlayback,
 }
 
+/// How a program makes this component of a snapshot known.
+fn making_known(component: &str) -> String {
+    // Both sides of a relation are components of the world's own.
+    if component.starts_with("Sources<") || component.starts_with("Targets<") {
+        return "ask for the relation first with World::relation_mut, say how it is called now with Relation::WAS"
+            .to_owned();
+    }
+    format!(
+        "register it first with World::register, say how it is called now with #[component(was = \"{component}\")]"
+    )
+}
+
 error_text! { RestoreError:
     Self::Malformed(error) => "{error}";
     Self::UnknownComponent { component } => "the snapshot has the component {component}, which this world does not know: \
-        register it first, say how it is called now with #[component(was = \"{component}\")], or that the program has it \
-        no more with World::register_removed(\"{component}\")";
+        {}, or that the program has it no more with World::register_removed(\"{component}\")", making_known(component);
     Self::AmbiguousName { component } => "two components, of this world or of the snapshot, have or had the name {component}";
     Self::ChangedFields { component, saved, now } => "{component} was saved as {saved}, and is {now} now: keep the old type \
         under this name, give the new one another with #[component(name = \"...\")], and turn the one into the other after \
