@@ -42,6 +42,7 @@ use crate::entity::Entity;
     note = "a bundle is a component, or a tuple of bundles: add `#[derive(Component)]` to each type in it",
     note = "a struct of components is a bundle with `#[derive(Bundle)]`"
 )]
+#[doc(alias = "EntityBuilder")]
 pub trait Bundle: Send + Sync + Sized + 'static {
     /// The parts of the bundle: those of a component, or of a tuple of bundles.
     #[doc(hidden)]

@@ -121,7 +121,7 @@ impl PathStats {
     }
 }
 
-/// The time that one tick simulates. A resource.
+/// The time that one tick simulates. A resource; the default is a twentieth of a second.
 ///
 /// Nothing here reads a clock: the same ticks give the same world, however long they took.
 #[derive(Clone, Copy, PartialEq, Debug, Pod, Zeroable, HashState)]

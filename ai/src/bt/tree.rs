@@ -119,7 +119,8 @@ impl ThreadedLeaves {
     }
 }
 
-/// A behaviour tree, flattened, immutable and shared by all agents that follow it.
+/// A behaviour tree, flattened, immutable and shared by all agents that follow it. It has closures, and is no
+/// `Clone`: an `Arc`, or a resource, shares it between the system and the code that spawns.
 ///
 /// ```
 /// use formic_ai::bt::{Library, Tree};

@@ -8,7 +8,8 @@ use super::state::{Do, History};
 use super::transition::{Guard, TransitionTarget, Trigger};
 use crate::explain::Label;
 
-/// A state machine, immutable and shared by all agents that follow it.
+/// A state machine, immutable and shared by all agents that follow it; see [`Tree`](crate::bt::Tree) for sharing
+/// it with code.
 ///
 /// ```
 /// use formic_ai::fsm::{MachineBuilder, State, Transition};

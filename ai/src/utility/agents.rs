@@ -30,7 +30,7 @@ type Parts<'a, Q> = (Query<'a, Row<Q>>, EndedActions<'a>, DecisionRecorder<'a>);
 type RowItem<'a, Q> = <Row<Q> as QueryData>::Item<'a>;
 
 /// The agents that decide by utility and have the components that `Q` asks for: the argument of a system
-/// that decides for them.
+/// that decides for them. With `(&Needs, &Awake)` those whose `Awake` is disabled do not decide.
 ///
 /// The [module documentation](super) has a complete example.
 #[derive(SystemParam)]

@@ -110,8 +110,10 @@ impl Curve {
         Self { shape, power, factor, inverted: false }
     }
 
-    /// `slope * x + shift`.
+    /// `slope * x + shift`. With a slope of 0 it is the same for every input: the worth of what can always be
+    /// done.
     #[must_use]
+    #[doc(alias = "constant")]
     pub fn linear(slope: f32, shift: f32) -> Self {
         Self::new(Shape::Linear(slope, shift))
     }

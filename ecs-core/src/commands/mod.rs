@@ -180,6 +180,7 @@ impl CommandBuffer {
 
     /// Adds components to an entity, as [`World::insert`] does.
     #[inline]
+    #[doc(alias("insert_one", "entity"))]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) {
         self.record_payload(entity, bundle, Action::Insert);
     }
@@ -254,6 +255,7 @@ impl CommandBuffer {
     /// Panics if the buffer was created for another world, if a bundle has a component twice, if the world
     /// has no handle left (see [`World`]), or if an observer or a stored call puts another world in place
     /// of this one.
+    #[doc(alias("run_on", "apply"))]
     pub fn play(&mut self, world: &mut World) -> Playback {
         Self::play_all(core::slice::from_mut(self), world)
     }
@@ -348,6 +350,7 @@ impl CommandBuffer {
     /// assert_eq!(world.resource::<Count>()?.0, 1);
     /// # Ok::<(), Box<dyn std::error::Error>>(())
     /// ```
+    #[doc(alias = "queue")]
     pub fn run(&mut self, call: impl FnOnce(&mut World) + Send + 'static) {
         self.record_call("run", NO_ENTITY, |world, _, _| {
             call(world);

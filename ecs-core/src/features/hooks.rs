@@ -236,6 +236,7 @@ impl Hooks<'_> {
     /// assert!(world.hooks().unobserve(observer));
     /// # Ok::<(), formic_ecs::NoSuchEntity>(())
     /// ```
+    #[doc(alias("add_observer", "RemovedComponents", "on_add", "on_remove"))]
     pub fn observe<T: Component>(
         &mut self,
         kind: EventKind,

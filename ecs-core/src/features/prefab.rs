@@ -97,6 +97,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if the world has no handle left (see [`World`]). The copies before that exist.
+    #[doc(alias("clone_and_spawn", "EntityCloner"))]
     pub fn instantiate(
         &mut self,
         prefab: Entity,

@@ -160,6 +160,7 @@ impl RelationId {
 /// # Ok::<(), formic_ecs::RelationError>(())
 /// ```
 #[derive(Clone, Copy, Debug)]
+#[doc(alias = "Parent")]
 pub struct ChildOf;
 
 impl Relation for ChildOf {

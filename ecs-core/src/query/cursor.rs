@@ -446,6 +446,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
     /// # Errors
     /// Returns an error if one of them is not in the world, does not match the query, or is repeated.
     /// Then nothing counts as written.
+    #[doc(alias = "iter_combinations")]
     pub fn get_many_mut<const N: usize>(
         &mut self,
         entities: [Entity; N],

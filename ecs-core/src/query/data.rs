@@ -92,6 +92,7 @@ pub use wrapped::Present;
     note = "filters come second: `Query<Entity, With<T>>`",
     note = "a struct of such is query data with `#[derive(QueryData)]`"
 )]
+#[doc(alias = "Has")]
 pub trait QueryData {
     /// The item that one row gives.
     type Item<'w>;

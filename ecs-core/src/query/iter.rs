@@ -84,6 +84,7 @@ impl<'w, Q: QueryData, F: QueryFilter> Query<'w, Q, F> {
 
     /// Returns the first row, in the order of the query.
     #[must_use]
+    #[doc(alias = "get_single")]
     pub fn first(self) -> Option<Q::Item<'w>> {
         self.into_iter().next()
     }

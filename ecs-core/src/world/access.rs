@@ -14,6 +14,7 @@ use crate::storage::RowAddress;
 impl World {
     /// Whether the entity has the component, enabled or not. Returns `false` for an entity that is gone.
     #[must_use]
+    #[doc(alias = "satisfies")]
     pub fn has<T: Component>(&self, entity: Entity) -> bool {
         let component = self.registry.get::<T>();
         let archetype = self.locate(entity).map(|location| self.archetypes.get(location.archetype));
@@ -37,6 +38,7 @@ impl World {
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or lacks the component.
+    #[doc(alias = "entity")]
     pub fn get<T: Component>(&self, entity: Entity) -> Result<&T, ComponentError> {
         let (archetype, address, column) = self.find::<T>(entity)?;
         Ok(archetype.value(address, column))
@@ -79,6 +81,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, at least once for writing.
+    #[doc(alias = "query_mut")]
     pub fn query<Q: QueryData>(&mut self) -> Query<'_, Q> {
         self.query_filtered::<Q, ()>()
     }
@@ -186,6 +189,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if `Q` asks for a component twice, at least once for writing.
+    #[doc(alias = "entity_mut")]
     pub fn query_one<Q: QueryData>(
         &mut self,
         entity: Entity,

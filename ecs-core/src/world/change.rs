@@ -59,6 +59,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
+    #[doc(alias("insert_one", "entity_mut"))]
     pub fn insert<B: Bundle>(&mut self, entity: Entity, bundle: B) -> Result<(), NotInserted<B>> {
         self.insert_by(entity, bundle, B::into_parts)
             .map_err(|bundle| NotInserted { entity, bundle })
@@ -110,6 +111,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if the bundle has a component twice.
+    #[doc(alias("remove_one", "exchange"))]
     pub fn remove<B: Bundle>(&mut self, entity: Entity) -> Result<B, ComponentError> {
         self.remove_parts(entity).map(B::from_parts)
     }

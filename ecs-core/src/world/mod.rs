@@ -195,6 +195,7 @@ impl World {
 
     /// Reserves the handles of `additional` more entities at once, for spawning them one by one or in
     /// parts. [`spawn_batch`](Self::spawn_batch) does so by itself.
+    #[doc(alias = "reserve_entities")]
     pub fn reserve(&mut self, additional: usize) {
         self.entities.reserve(additional);
     }

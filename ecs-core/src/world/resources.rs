@@ -61,6 +61,7 @@ error_text! { ResourceError:
 /// Resources: values of which the world has at most one of each type.
 impl World {
     /// Inserts a resource into the world, and returns the previous one of this type.
+    #[doc(alias = "init_resource")]
     pub fn insert_resource<T: Send + Sync + 'static>(&mut self, value: T) -> Option<T> {
         let version = self.next_version();
         self.place_resource(value, version)
@@ -106,6 +107,7 @@ impl World {
     ///
     /// # Errors
     /// Returns an error if there is none of this type.
+    #[doc(alias("get_resource", "contains_resource"))]
     pub fn resource<T: Send + Sync + 'static>(&self) -> Result<&T, MissingResource> {
         let slot =
             self.resources.0.get(&TypeId::of::<T>()).ok_or(MissingResource(type_name::<T>()))?;

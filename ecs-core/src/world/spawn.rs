@@ -34,6 +34,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]).
+    #[doc(alias = "spawn_empty")]
     pub fn spawn<B: Bundle>(&mut self, bundle: B) -> Entity {
         let parts = bundle.into_parts();
         self.entities.expect_one();
@@ -57,6 +58,7 @@ impl World {
     /// # Panics
     /// Panics if the bundle has a component twice, or the world has no handle left (see [`World`]). The
     /// entities before that exist.
+    #[doc(alias = "spawn_many")]
     pub fn spawn_batch<B: Bundle>(&mut self, bundles: impl IntoIterator<Item = B>) -> Vec<Entity> {
         let mut bundles = bundles.into_iter();
         let expected = expected_of(&bundles);
@@ -91,6 +93,7 @@ impl World {
     ///
     /// # Panics
     /// Panics if observers keep giving dependants to an entity that is being despawned.
+    #[doc(alias("despawn_recursive", "destroy"))]
     pub fn despawn(&mut self, entity: Entity) -> Result<(), NoSuchEntity> {
         let row = self.moves().locate(entity).ok_or(NoSuchEntity(entity))?;
         if row.flags().any(ArchetypeFlags::MORE_THAN_A_ROW) {

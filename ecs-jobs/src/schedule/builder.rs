@@ -39,6 +39,7 @@ impl ScheduleBuilder {
     /// with conflicting accesses and no declared order, the one added first runs first.
     #[must_use]
     #[expect(clippy::should_implement_trait, reason = "adds to a list, as every builder does")]
+    #[doc(alias("add_systems", "add_system"))]
     pub fn add<Marker>(mut self, system: impl IntoSystem<Marker>) -> Self {
         self.systems.append(system.into_config());
         self

@@ -69,6 +69,7 @@ pub trait IntoSystem<Marker>: Sized {
     }
 
     /// Adds it to a group.
+    #[doc(alias = "in_set")]
     fn in_group(self, group: Group) -> SystemConfig {
         self.into_config().placed(|place| place.sets.push(Set::Group(group)))
     }
@@ -79,6 +80,7 @@ pub trait IntoSystem<Marker>: Sized {
     /// Panics if `ticks` is 0, or if it is more than 65,536 and the system is
     /// [staggered](Self::staggered). Panics if this is a [`Group`], which has no rate; the same holds for
     /// [`phase`](Self::phase) and `staggered`.
+    #[doc(alias("on_timer", "Timer"))]
     fn every(self, ticks: u32) -> SystemConfig {
         self.into_config().for_systems(|member| member.rate = member.rate.every(ticks))
     }

@@ -23,6 +23,7 @@ use super::sink::ParallelSink;
 /// Events are in the order of the systems that wrote them, and those of one system in the order of
 /// writing, for any number of threads. A reader that runs after a writer sees its events in the same run;
 /// one that runs before it sees them in the next run.
+/// A host reads each event once by an [`EventCursor`] of its own.
 ///
 /// # Lifetime
 /// An event exists through the run in which it was written and the whole next one;
@@ -304,6 +305,7 @@ impl<T: Send + Sync + 'static> Events<T> {
 ///
 /// In a parallel loop it is an output of [`Query::par_for_each_with`](super::Query::par_for_each_with).
 #[derive(Debug)]
+#[doc(alias = "MessageWriter")]
 pub struct EventWriter<'a, T> {
     written: Gather<'a, T>,
 }
@@ -346,6 +348,7 @@ impl<T: Send + Sync + 'static> SystemParam for EventWriter<'_, T> {
 
 impl<T> EventWriter<'_, T> {
     /// Writes an event.
+    #[doc(alias("send_event", "write"))]
     pub fn send(&mut self, event: T) {
         self.written.push(event);
     }
@@ -375,6 +378,7 @@ impl<T: Send + Sync + 'static> ParallelSink for EventWriter<'_, T> {
 }
 
 /// Reads the events of type `T` that this system has not read yet, each once.
+#[doc(alias = "MessageReader")]
 pub struct EventReader<'a, T> {
     events: Res<'a, Events<T>>,
     cursor: &'a mut EventCursor,

@@ -22,6 +22,7 @@ use std::time::Duration;
 /// assert_eq!(step.remainder(), Duration::from_millis(8));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
+#[doc(alias("FixedUpdate", "Time"))]
 pub struct FixedStep {
     length: Duration,
     at_most: u32,

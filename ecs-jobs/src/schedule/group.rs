@@ -44,6 +44,7 @@ use crate::sync::unique_number;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+#[doc(alias("SystemSet", "configure_sets"))]
 pub struct Group(&'static str);
 
 impl Group {

@@ -34,6 +34,7 @@ pub trait RunSystem {
     /// # Panics
     /// Panics if the function requests the same access twice, at least once to write; and if the function
     /// panics: its commands are dropped then.
+    #[doc(alias = "run_system_once")]
     fn run_system<Marker, Function>(&mut self, pool: &Pool, function: Function) -> Function::Output
     where
         Function: AnyFunction<Marker> + SystemFunction<Marker>;

@@ -108,6 +108,7 @@ fn sliced<'a, Q: QueryData, F: QueryFilter>(
 impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// Returns the query of ecs-core, for what it can do beyond loops: several entities at once, a single
     /// row, and more. Its changes are those since the system last ran.
+    #[doc(alias("single", "first", "get_many_mut"))]
     pub fn query(&mut self) -> formic_ecs::Query<'_, Q, F> {
         self.inner.query()
     }
@@ -133,6 +134,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
 
     /// Calls `f` with every row, on this thread.
     #[inline]
+    #[doc(alias = "iter_mut")]
     pub fn for_each<'q>(&'q mut self, f: impl FnMut(Q::Item<'q>)) {
         self.query().for_each(f);
     }
@@ -150,6 +152,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     ///
     /// # Panics
     /// Panics if `f` panics. Rows that were visited before stay as they are.
+    #[doc(alias("par_iter", "par_iter_mut", "iter_batched"))]
     pub fn par_for_each(&mut self, f: impl Fn(Q::Item<'_>) + Sync) {
         let (mut query, scratch, pool) = self.walk();
         visit_all(pool, &query.parallel(scratch), |_slot, _batch, rows| rows.for_each(&f));
@@ -265,6 +268,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     ///
     /// # Errors
     /// Returns an error if the entity is not in the world, or does not match the query.
+    #[doc(alias = "get_mut")]
     pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         self.inner.query().into_get(entity)
     }

@@ -288,6 +288,7 @@ impl<'w> RelationRef<'w, ChildOf> {
 
     /// Returns the children of an entity, in the order in which they were added to it.
     #[must_use]
+    #[doc(alias = "Children")]
     pub fn children(self, parent: Entity) -> &'w [Entity] {
         self.sources(parent)
     }
@@ -449,6 +450,7 @@ impl RelationMut<'_, ChildOf> {
     /// # Errors
     /// Returns an error if one of them is not in the world, or the parent is the child itself or one of
     /// its descendants.
+    #[doc(alias("add_child", "with_children"))]
     pub fn set_parent(
         &mut self,
         child: Entity,
