@@ -56,6 +56,8 @@ pub struct Inspector {
     before: Instant,
     /// Whether the program was allowed to run a tick and has not reported it yet.
     is_in_tick: bool,
+    /// Whether the program has polled before.
+    has_begun: bool,
 }
 
 /// Requests to be answered later.
@@ -102,6 +104,7 @@ impl Inspector {
             waiting: Waiting::default(),
             before: Instant::now(),
             is_in_tick: false,
+            has_begun: false,
         })
     }
 
@@ -141,6 +144,10 @@ impl Inspector {
 
     /// Like [`poll`](Self::poll), for a program that draws a map and has keys of its own.
     pub fn poll_host(&mut self, host: &mut dyn Host) {
+        // A game that was loaded, or ran before, goes on with the ticks of its decisions.
+        if !std::mem::replace(&mut self.has_begun, true) {
+            self.session.ticks = host.schedule().tick();
+        }
         if std::mem::take(&mut self.is_in_tick) {
             self.session.note_tick(host);
             // The duration of a stepped tick includes the person's thinking time, and the program may

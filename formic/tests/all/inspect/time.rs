@@ -31,6 +31,20 @@ fn a_program_is_paused_stepped_and_let_run_again() {
 }
 
 #[test]
+fn a_world_that_lived_before_keeps_the_numbers_of_its_ticks() {
+    fn aged() -> (World, Schedule) {
+        let (mut world, mut schedule) = cats();
+        let pool = Pool::new(Threads::None).expect("no threads are needed");
+        (0..5).for_each(|_| drop(schedule.run(&mut world, &pool)));
+        (world, schedule)
+    }
+    let program = living(aged);
+    assert_eq!(program.get("/api/state")["tick"], 6, "one of them by the loop");
+    let (_, state) = program.post("/api/step", json!({ "what": "tick", "count": 2 }));
+    assert_eq!(state["tick"], 8);
+}
+
+#[test]
 fn ticks_that_are_asked_for_together_with_systems_are_run_by_the_program() {
     let program = living_with(field, Duration::from_millis(300));
     let address = program.address;
