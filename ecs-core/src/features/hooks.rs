@@ -449,12 +449,17 @@ impl World {
     ) -> Option<Event> {
         let hooks = self.extensions.get::<Observers>()?;
         let archetype = self.archetypes.get(self.locate(entity)?.archetype);
+        let keeps_cleanup = matches!(which, Which::AllButCleanup);
+        if keeps_cleanup && archetype.flags.any(ArchetypeFlags::DESPAWNED) {
+            // An observer has despawned it, and it awaits cleanup.
+            return None;
+        }
         let components = match which {
             Which::All | Which::AllButCleanup => archetype.components().ids(),
             Which::These(ids) => ids,
         };
         let stays = |event: &Event| {
-            matches!(which, Which::AllButCleanup)
+            keeps_cleanup
                 && event.kind != EventKind::Despawn
                 && self.registry.info(event.component).is_cleanup()
         };

@@ -2,7 +2,7 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
-use formic_ecs::{ByIdError, Despawned, Event, EventKind, NoSuchEntity};
+use formic_ecs::{ByIdError, ChildOf, Despawned, Event, EventKind, NoSuchEntity};
 use std::sync::{Arc, Mutex};
 
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -181,6 +181,38 @@ fn watchers_are_told_of_what_goes_when_it_goes() {
     world.clear();
     assert_eq!(take(), ["despawn socket", "remove socket"]);
     check(&world);
+}
+
+/// The despawning around it has nothing left to tell of, also if the entity gets a new value then.
+#[test]
+fn a_watcher_may_despawn_the_whole_family_and_each_is_told_of_once() {
+    let (mut world, log) = (World::new(), Arc::new(Mutex::new(Vec::new())));
+    let family = [world.spawn(()), world.spawn(()), world.spawn(())];
+    for &child in &family[1..] {
+        world.relation_mut::<ChildOf>().set_parent(child, family[0]).expect("no cycle");
+    }
+    let write = |line: &'static str| {
+        let log = Arc::clone(&log);
+        move |_: &mut World, event: Event| {
+            log.lock().expect("not poisoned").push((line, event.entity));
+        }
+    };
+    world.hooks().observe::<Position>(EventKind::Remove, write("remove position"));
+    world.hooks().observe::<Socket>(EventKind::Despawn, write("despawn socket"));
+    world.hooks().observe::<Position>(EventKind::Despawn, move |world: &mut World, event| {
+        family.iter().for_each(|&entity| _ = world.despawn(entity));
+        world.insert(event.entity, Position(1.0)).expect("it awaits its cleanup");
+    });
+    for &entity in &family {
+        world.insert(entity, (Position(0.0), Socket(1))).expect("alive");
+    }
+    world.despawn(family[0]).expect("alive");
+    check(&world);
+    let mut told = std::mem::take(&mut *log.lock().expect("not poisoned"));
+    told.sort_unstable_by_key(|&(line, entity)| (line, entity.to_bits()));
+    let all = |line| family.map(|entity| (line, entity));
+    assert_eq!(told, [all("despawn socket"), all("remove position")].concat());
+    assert!(family.iter().all(|&entity| world.get(entity) == Ok(&Position(1.0))));
 }
 
 #[derive(Component)]
