@@ -51,6 +51,25 @@ fn a_worker_takes_the_second_half_while_the_first_runs() {
 }
 
 #[test]
+fn a_half_that_is_stolen_may_have_any_alignment() {
+    #[repr(align(256))]
+    struct Wide([usize; 3]);
+    within(Duration::from_secs(20), || {
+        let pool = pool(1);
+        let (started, given) = (AtomicBool::new(false), Wide([1, 2, 3]));
+        let first = || wait_until(|| started.load(Ordering::SeqCst));
+        let second = || {
+            started.store(true, Ordering::SeqCst);
+            // The whole of it, not a field alone.
+            let given = given;
+            Wide(given.0.map(|number| number * 2))
+        };
+        let ((), back) = pool.join(first, second);
+        assert_eq!((back.0, (&raw const back).addr() % 256), ([2, 4, 6], 0));
+    });
+}
+
+#[test]
 fn without_workers_the_first_half_ends_before_the_second_starts() {
     let pool = pool(0);
     let first_ended = AtomicBool::new(false);

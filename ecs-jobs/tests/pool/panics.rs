@@ -198,10 +198,15 @@ impl Drop for Bomb {
 
 #[test]
 fn what_a_half_that_did_not_start_owns_may_panic_when_dropped() {
+    let kept = Arc::new(());
     for pool in pools() {
-        let bomb = Bomb;
-        let second = move || drop(bomb);
-        assert_eq!(reason_of(|| pool.join(|| panic_with(Reason(1)), second)), Reason(1));
+        // Now and then a worker starts it after all.
+        for _ in 0..10 {
+            let owned = (Bomb, Arc::clone(&kept));
+            let second = move || drop(owned);
+            assert_eq!(reason_of(|| pool.join(|| panic_with(Reason(1)), second)), Reason(1));
+            assert_eq!(Arc::strong_count(&kept), 1, "it is dropped");
+        }
         still_works(&pool);
     }
 }
@@ -233,6 +238,7 @@ fn the_result_of_the_first_half_may_panic_when_dropped() {
 fn what_a_stolen_half_leaves_may_panic_when_dropped() {
     within(Duration::from_secs(20), || {
         let pool = crate::support::pool(1);
+        let kept = Arc::new(());
         for panics in [false, true] {
             let started = AtomicUsize::new(0);
             let first = || {
@@ -241,9 +247,11 @@ fn what_a_stolen_half_leaves_may_panic_when_dropped() {
             };
             let stolen = || {
                 started.store(1, Ordering::SeqCst);
-                if panics { resume_unwind(Box::new(Bomb)) } else { Bomb }
+                let left = (Bomb, Arc::clone(&kept));
+                if panics { resume_unwind(Box::new(left)) } else { left }
             };
             assert_eq!(reason_of(|| pool.join(first, stolen)), Reason(4));
+            assert_eq!(Arc::strong_count(&kept), 1, "it is dropped");
             still_works(&pool);
         }
     });
