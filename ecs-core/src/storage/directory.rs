@@ -210,6 +210,7 @@ impl Directory {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::storage::BLOCK_BYTES;
 
     #[test]
     fn a_place_leads_back_to_its_chunk_and_row() {
@@ -255,9 +256,9 @@ mod tests {
         assert!(Place::new(last, ROWS_MAX - 1).to_bits() < u32::MAX - 2047);
     }
 
-    /// Large, so that few entities need many chunks.
+    /// As large as a large block, so that few entities need many chunks.
     #[derive(crate::Component, Clone)]
-    struct Huge([u64; 15_000]);
+    struct Huge([u64; BLOCK_BYTES]);
 
     #[derive(crate::Component, Clone)]
     struct Counted(std::sync::Arc<()>);
@@ -268,12 +269,12 @@ mod tests {
 
     /// Counts its instances.
     #[derive(crate::Component)]
-    struct WithDefault([u64; 15_000]);
+    struct WithDefault([u64; BLOCK_BYTES]);
 
     impl Default for WithDefault {
         fn default() -> Self {
             DEFAULTS.set(DEFAULTS.get() + 1);
-            Self([4; 15_000])
+            Self([4; BLOCK_BYTES])
         }
     }
 
@@ -292,7 +293,9 @@ mod tests {
         let mut world = World::new();
         let with_default = world.register::<WithDefault>();
         let mut all = std::vec![world.spawn(Counted(counted.clone()))];
-        while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; 15_000]))))).is_ok() {
+        while catch_unwind(AssertUnwindSafe(|| all.push(world.spawn(Huge([1; BLOCK_BYTES])))))
+            .is_ok()
+        {
             assert!(all.len() < 100 * chunks_limit(), "there is no limit");
         }
         assert_eq!((all.len(), world.blocks.directory.len()), (world.len(), chunks_limit()));
@@ -302,17 +305,17 @@ mod tests {
             world.check().expect("in order");
             assert_eq!((world.len(), world.state_hash().value()), (all.len(), before));
         };
-        fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; 15_000]))));
+        fails(&mut |world| _ = world.spawn((Counted(counted.clone()), Huge([2; BLOCK_BYTES]))));
         fails(&mut |world| {
-            drop(world.spawn_batch([(Counted(counted.clone()), Huge([2; 15_000]))]));
+            drop(world.spawn_batch([(Counted(counted.clone()), Huge([2; BLOCK_BYTES]))]));
         });
-        fails(&mut |world| _ = world.insert(all[0], Huge([2; 15_000])));
+        fails(&mut |world| _ = world.insert(all[0], Huge([2; BLOCK_BYTES])));
         fails(&mut |world| drop(world.instantiate(all[1], 1)));
         fails(&mut |world| drop(world.by_id_mut().insert_default(all[0], with_default)));
         assert_eq!(DEFAULTS.get(), 0, "a default value that was refused is dropped, or not made");
         assert_eq!(std::sync::Arc::strong_count(&counted), 2, "what was refused is dropped");
         world.despawn(all[1]).expect("alive");
-        _ = world.spawn(Huge([3; 15_000]));
+        _ = world.spawn(Huge([3; BLOCK_BYTES]));
         world.check().expect("in order");
     }
 }

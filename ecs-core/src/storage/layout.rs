@@ -318,7 +318,7 @@ mod tests {
             let columns = all.iter().enumerate().filter(move |(k, _)| bits >> k & 1 != 0);
             columns.flat_map(|(k, &column)| vec![column; k + 1]).collect::<Vec<_>>()
         };
-        for bits in 0..1 << all.len() {
+        for bits in (0..1 << all.len()).step_by(if cfg!(miri) { 19 } else { 1 }) {
             let least = ChunkLayouts::new(&few(bits)).large[0].capacity;
             for lost in (0..all.len()).map(|k| bits & !(1 << k)) {
                 let layouts = ChunkLayouts::new(&few(lost));

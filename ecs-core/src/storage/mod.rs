@@ -19,4 +19,6 @@ pub(crate) use column_records::{OneThread, Shard, Writers};
 #[cfg(test)]
 pub(crate) use directory::CHUNKS_LIMIT;
 pub(crate) use directory::{Directory, Place, RowAddress};
+#[cfg(test)]
+pub(crate) use layout::BLOCK_BYTES;
 pub use row_versions::ChunkVersions;

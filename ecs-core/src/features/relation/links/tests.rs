@@ -1,13 +1,13 @@
 //! Worlds in which there is no id left for a side, or no chunk for a row that moves.
 
 use super::*;
-use crate::storage::CHUNKS_LIMIT;
+use crate::storage::{BLOCK_BYTES, CHUNKS_LIMIT};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 // Unhashed, because hashing it takes long under Miri.
 #[derive(crate::Component, Clone)]
 #[component(unhashed)]
-struct Huge([u64; 15_000]);
+struct Huge([u64; BLOCK_BYTES]);
 
 #[derive(crate::Component, Clone)]
 #[component(cleanup)]
@@ -133,7 +133,7 @@ fn a_world_without_another_chunk_keeps_both_sides_in_step() {
             world.relation_mut::<ChildOf>().set_parent(a, c).expect("alive");
             world.compact();
             while world.blocks.directory.len() < CHUNKS_LIMIT.get() - room {
-                world.spawn(Huge([1; 15_000]));
+                world.spawn(Huge([1; BLOCK_BYTES]));
             }
             let before = world.state_hash();
             let attempt = AssertUnwindSafe(|| attempt(&mut world, [a, b, c, d]));
