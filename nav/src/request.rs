@@ -141,10 +141,10 @@ impl PathRequest {
     ///
     /// The path is found in the same tick if this is called before
     /// [`systems::follow`](crate::systems::follow) runs, otherwise in the next one, or later if the
-    /// search budget is spent or the [search](crate::systems::search) runs off the frame. The agent first moves along it in the tick after. Until then an agent that
-    /// is under way goes on along its current path, so it may be asked in every tick to go to a moving
-    /// goal. It keeps its place among those that wait. It stands still only for a search that takes more
-    /// than one tick.
+    /// search budget is spent or the [search](crate::systems::search) runs off the frame. The agent first
+    /// moves along it in the tick after. Until then an agent that is under way goes on along its current
+    /// path, so it may be asked in every tick to go to a moving goal. It keeps its place among those that
+    /// wait. It stands still only for a search that takes more than one tick.
     ///
     /// Asking for the goal that the agent waits for or walks to is not a new request: it only replaces
     /// the options, for searches to come. After the agent has arrived, or was told that there is no path,

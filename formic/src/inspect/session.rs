@@ -158,8 +158,8 @@ impl Session {
         self.version
     }
 
-    /// The number of ticks that the world has run: while inspected, or as its schedule counts them if the program has
-    /// a loop of its own.
+    /// The number of ticks that the world has run: while inspected, or as its schedule counts them if the
+    /// program has a loop of its own.
     #[must_use]
     pub fn ticks(&self) -> u64 {
         self.ticks

@@ -4,9 +4,7 @@ use super::*;
 use crate::storage::{BLOCK_BYTES, CHUNKS_LIMIT};
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-// Unhashed, because hashing it takes long under Miri.
 #[derive(crate::Component, Clone)]
-#[component(unhashed)]
 struct Huge([u64; BLOCK_BYTES]);
 
 #[derive(crate::Component, Clone)]
