@@ -195,6 +195,19 @@ fn a_count_of_elements_without_a_size_is_not_believed() {
 }
 
 #[test]
+fn an_element_that_leaves_some_of_its_bytes_is_refused() {
+    let names: Buffer<Name> = ["Ada", "Bob"].map(|name| Name(name.into())).into_iter().collect();
+    let mut bytes = Vec::new();
+    Buffer::<Name>::CODEC.write(&names, &mut bytes).expect("it can be saved");
+    assert_eq!(Buffer::<Name>::CODEC.read(&mut &bytes[..]), Ok(names));
+    // The count of elements, then the first one with its length before it.
+    let len = u64::from_le_bytes(bytes[8..16].try_into().expect("eight"));
+    bytes[8..16].copy_from_slice(&(len + 1).to_le_bytes());
+    bytes.insert(16 + usize::try_from(len).expect("short"), 0);
+    assert!(Buffer::<Name>::CODEC.read(&mut &bytes[..]).is_err());
+}
+
+#[test]
 fn components_of_run_time_are_saved_if_they_are_bytes() {
     use core::alloc::Layout;
     use formic_ecs::{ComponentDescriptor, DynamicQuery};

@@ -102,6 +102,29 @@ fn rows_of_a_larger_chunk_come_back_in_their_order_with_bits_and_versions() {
 }
 
 #[test]
+fn archetypes_that_contradict_each_other_are_refused() {
+    let bytes =
+        |words: &[u32]| words.iter().flat_map(|word| word.to_le_bytes()).collect::<Vec<_>>();
+    let saved = one_chunk(1);
+    // Two archetypes: one without components and chunks, and one with the component and a chunk.
+    let listed = bytes(&[2, 0, 0, 1, 0, 1]);
+    let at = saved.windows(listed.len()).position(|window| window == listed).expect("there");
+    let check = |archetypes: &[u32], length: Option<usize>, expected: &'static str| {
+        let mut altered = saved.clone();
+        drop(altered.splice(at..at + listed.len(), bytes(archetypes)));
+        altered.truncate(length.map_or(altered.len(), |length| at + length));
+        reseal(&mut altered);
+        let contradiction = MalformedSnapshot::Contradiction { detail: expected };
+        assert_eq!(Snapshot::from_bytes(altered), Err(contradiction));
+    };
+    check(&[1, 1, 0, 1], None, "the first archetype is not the one without components");
+    check(&[0], Some(4), "the first archetype is not the one without components");
+    check(&[1, 0, 0], Some(12), "no archetype has a component that is listed");
+    check(&[3, 0, 0, 1, 0, 0, 1, 0, 1], None, "two archetypes have the same components");
+    check(&[3, 0, 0, 0, 0, 1, 0, 1], None, "two archetypes have the same components");
+}
+
+#[test]
 fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
     let mut world = World::new();
     let saved = world.snapshot().expect("all can be saved");

@@ -184,6 +184,47 @@ fn lists_that_are_not_in_step_are_refused() {
     }
 }
 
+/// Both sides say the same, which no relation can be.
+#[test]
+fn pairs_that_are_listed_twice_and_lists_without_a_pair_are_refused() {
+    // A column of one row.
+    let list = |entities: &[Entity]| {
+        let mut list = (entities.len() as u64).to_le_bytes().to_vec();
+        list.extend(entities.iter().flat_map(|entity| entity.to_bits().to_le_bytes()));
+        let mut column = (list.len() as u64).to_le_bytes().to_vec();
+        column.append(&mut list);
+        column
+    };
+    let mut world = World::new();
+    // Each in an archetype of its own.
+    let [a, d] = [world.spawn(()), world.spawn(position(0))];
+    let [b, c] = [world.spawn(Tag), world.spawn(Mood::Calm)];
+    for (source, target) in [(a, b), (a, c), (d, b)] {
+        world.relation_mut::<Likes>().add(source, target).expect("alive");
+    }
+    let saved = world.snapshot().expect("all can be saved");
+    let hash = world.state_hash();
+    let mut check = |lists: &[(&[Entity], &[Entity])], expected| {
+        let mut bytes = saved.as_bytes().to_vec();
+        for &(old, new) in lists {
+            let (old, new) = (list(old), list(new));
+            let at = bytes.windows(old.len()).position(|window| window == old).expect("there");
+            drop(bytes.splice(at..at + old.len(), new));
+        }
+        reseal(&mut bytes);
+        let altered = Snapshot::from_bytes(bytes).expect("to be seen only by who knows relations");
+        let error = MalformedSnapshot::Contradiction { detail: expected };
+        assert_eq!(world.restore(&altered), Err(RestoreError::Malformed(error)));
+        assert_eq!(world.state_hash(), hash);
+        world.check().expect("in order");
+    };
+    // Sources and targets of the pairs (a, b), (a, b) and (d, c).
+    let twice: [(&[Entity], &[Entity]); 4] =
+        [(&[b, c], &[b, b]), (&[a, d], &[a, a]), (&[a], &[d]), (&[b], &[c])];
+    check(&twice, "an entity is related twice");
+    check(&[(&[b, c], &[])], "an entity is related to no other");
+}
+
 /// Both sides in step and yet impossible: a search for the root would never end.
 #[test]
 fn a_cycle_of_parents_is_refused() {

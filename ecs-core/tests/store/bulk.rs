@@ -150,6 +150,28 @@ fn many_are_despawned_at_once_and_what_is_known_about_the_others_goes_with_them(
     }
 }
 
+/// The search for the next hole skips thousands of rows at a time where none is left.
+#[test]
+fn holes_far_from_each_other_are_all_filled() {
+    // So that some are in chunks of many thousands of rows.
+    const FAR: u64 = if cfg!(miri) { 300 } else { 110_000 };
+    let mut world = World::new();
+    let all = world.spawn_batch((0..FAR + 200).map(Number));
+    let holes = [3, 70, FAR / 2, FAR - FAR / 20, FAR - 1, FAR, FAR + 64];
+    let leaves = |i: u64| holes.contains(&i);
+    let leaving = all.iter().zip(0..).filter(|&(_, i)| leaves(i)).map(|(&entity, _)| entity);
+    assert_eq!(world.despawn_many(leaving), holes.len());
+    world.check().expect("consistent");
+    for (&entity, i) in all.iter().zip(0..) {
+        assert_eq!(world.get::<Number>(entity).ok(), (!leaves(i)).then_some(&Number(i)));
+    }
+    let numbers: Vec<u64> = world.query::<&Number>().map(|number| number.0).collect();
+    // Those at the end went to the holes in front, in their order.
+    for (hole, number) in holes.into_iter().zip(FAR + 193..) {
+        assert_eq!(numbers[usize::try_from(hole).expect("a row")], number);
+    }
+}
+
 #[test]
 fn of_many_that_go_those_with_more_than_a_row_go_as_one_does() {
     #[derive(Component)]

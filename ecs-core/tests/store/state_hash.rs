@@ -1,7 +1,7 @@
 //! The state hash: the same for the same state, and for nothing else that a test can think of.
 
 use formic_ecs::prelude::*;
-use formic_ecs::{Difference, HashTree};
+use formic_ecs::{Difference, HashTree, StateHasher};
 
 #[derive(Component, Clone, Copy, bytemuck::NoUninit)]
 #[repr(C)]
@@ -292,4 +292,65 @@ fn an_archetype_without_entities_is_no_difference() {
     assert_ne!(HashTree::of(&one), HashTree::of(&other));
     let found = Difference::between(&one, &other);
     assert!(matches!(found, Some(Difference::Value { entity, .. }) if entity == imps[0]));
+}
+
+#[test]
+fn a_difference_says_what_is_different() {
+    let worlds = || {
+        let mut pair = [World::new(), World::new()];
+        let imps = pair.each_mut().map(|world| world.spawn((A(1), On)));
+        assert_eq!(Difference::between(&pair[0], &pair[1]), None);
+        (pair, imps[0])
+    };
+    let check = |change: &dyn Fn(&mut World, Entity), expected: [&str; 2]| {
+        let ([mut one, other], imp) = worlds();
+        change(&mut one, imp);
+        let found = [Difference::between(&one, &other), Difference::between(&other, &one)];
+        let shown = found.map(|found| found.expect("they differ").to_string());
+        assert_eq!(shown.map(|text| text.replace(&imp.to_string(), "it")), expected);
+    };
+    let ([world, _], _) = worlds();
+    let id = world.component_id::<On>().expect("known");
+    let name = world.component_info(id).expect("known").name();
+    let switched = |side| format!("{name} of it is enabled {side} only");
+    let sides = [switched("there"), switched("here")];
+    let off = |world: &mut World, imp| _ = world.set_enabled::<On>(imp, false).expect("there");
+    check(&off, sides.each_ref().map(|side| &**side));
+    let removed = ["there", "here"].map(|side| format!("it has {name} {side} only"));
+    let removes = |world: &mut World, imp| _ = world.remove::<On>(imp).expect("there");
+    check(&removes, removed.each_ref().map(|side| &**side));
+    let gone = |world: &mut World, imp| world.despawn(imp).expect("alive");
+    check(&gone, ["it is alive there only", "it is alive here only"]);
+}
+
+#[test]
+fn entities_in_another_order_are_a_difference() {
+    let world = |order: [usize; 2]| {
+        let mut world = World::new();
+        let imps = [world.spawn(A(0)), world.spawn(A(1))];
+        order.into_iter().for_each(|i| world.insert(imps[i], On).expect("alive"));
+        (world, imps)
+    };
+    let ((one, imps), (other, _)) = (world([0, 1]), world([1, 0]));
+    let expected = Difference::Order { here: Some(imps[0]), there: Some(imps[1]) };
+    assert_eq!(
+        expected.to_string(),
+        format!("entities are in another order: {} here is where {} is there", imps[0], imps[1])
+    );
+    assert_eq!(Difference::between(&one, &other), Some(expected));
+}
+
+#[test]
+fn values_of_the_standard_library_are_seen() {
+    use std::collections::BinaryHeap;
+    fn of(value: &impl HashState) -> u64 {
+        let mut hasher = StateHasher::new();
+        value.hash_state(&mut hasher);
+        hasher.finish()
+    }
+    let heap = |numbers: &[u32]| of(&numbers.iter().copied().collect::<BinaryHeap<_>>());
+    assert_eq!(heap(&[1, 2, 3, 4]), heap(&[4, 2, 1, 3]), "in another order");
+    assert_all_differ(&[heap(&[]), heap(&[0]), heap(&[0, 0]), heap(&[1, 2]), heap(&[1, 3])]);
+    let result = |result: Result<u32, u32>| of(&result);
+    assert_all_differ(&[result(Ok(1)), result(Ok(2)), result(Err(1)), result(Err(2))]);
 }
