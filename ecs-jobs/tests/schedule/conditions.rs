@@ -4,7 +4,7 @@
 use crate::support::{pool, pools};
 use formic_ecs::prelude::*;
 use formic_jobs::prelude::*;
-use formic_jobs::{Condition, Reason, ScheduleBuilder, ScheduleError, SystemConfig};
+use formic_jobs::{Condition, Explanation, Reason, ScheduleBuilder, ScheduleError, SystemConfig};
 
 struct Flags([bool; 4]);
 #[derive(Default)]
@@ -103,7 +103,10 @@ fn the_condition_of_a_tuple_is_asked_once_and_after_what_the_tuple_waits_for() {
     let before = || Schedule::builder().add((system, other).before(set).run_if(flag::<0>)).add(set);
     let (reason, asked) = outcome(before(), [false; 4]);
     let off = Reason::GroupOff { group: None, condition: "flag<0>".into() };
-    assert_eq!((reason, asked), (off, vec![0]));
+    assert_eq!((reason, asked), (off.clone(), vec![0]));
+    let off = Explanation { system: "work".into(), tick: Some(7), reason: off };
+    let text = "work did not run in tick 7: what it was added with is off, as flag<0> was false";
+    assert_eq!(off.to_string(), text);
 }
 
 #[test]

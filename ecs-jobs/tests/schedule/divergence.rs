@@ -77,6 +77,33 @@ fn a_system_that_reads_the_number_of_threads_is_named_with_both_values() {
 }
 
 #[test]
+fn runs_that_do_not_repeat_themselves_are_searched_from_their_start() {
+    fn feed(mut all: Query<'_, &mut Hunger>, tick: Res<'_, Tick>, plant: Res<'_, Plant>) {
+        if is_due(&tick, &plant) {
+            all.par_for_each(|hunger| hunger.0 += 1);
+        }
+    }
+    let start = |at| game(1, at, |schedule| schedule.add(feed.after(starve)));
+    let search = |at: &[u64]| {
+        let mut starts = at.iter().copied();
+        let (mut last, mut count) = (0, 0);
+        let there = || {
+            (last, count) = (starts.next().unwrap_or(last), count + 1);
+            start(last)
+        };
+        let found = Divergence::search(30, || start(u64::MAX), there);
+        (found, count)
+    };
+    // The first run parts late, and those that are to tell where exactly do so earlier.
+    check(search(&[20, 3]).0, 3, "feed");
+    check(search(&[20, u64::MAX, 3]).0, 3, "feed");
+    // It never happens again, in some runs.
+    let (found, count) = search(&[20, u64::MAX]);
+    assert_eq!(found, None);
+    assert!((3..20).contains(&count), "{count}");
+}
+
+#[test]
 fn a_walk_over_a_hash_map_is_found() {
     fn gossip(
         mut all: Query<'_, (Entity, &mut Place)>,

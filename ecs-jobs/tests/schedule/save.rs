@@ -4,8 +4,8 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use crate::support::{pool, pools};
-use formic_ecs::Codec;
 use formic_ecs::prelude::*;
+use formic_ecs::{Codec, CodecError};
 use formic_jobs::prelude::*;
 use formic_jobs::{LoadError, MalformedSave, Reason, Save, SaveError, SaveRules};
 
@@ -254,6 +254,54 @@ fn everything_that_cannot_be_saved_is_listed_with_a_remedy() {
     SaveRules::of(&mut world).rebuild::<Map>().rebuild::<Bang>().rebuild::<Memory>();
     world.clear();
     Save::of(&world, &schedule).unwrap();
+}
+
+#[test]
+fn values_that_their_codecs_cannot_write_are_listed() {
+    #[derive(Default)]
+    struct Odd(u64);
+    /// Cannot write odd numbers.
+    fn codec() -> Codec<Odd> {
+        Codec::custom(
+            |odd, bytes| match odd.0 % 2 {
+                0 => Codec::plain().write(&odd.0, bytes),
+                _ => Err(CodecError),
+            },
+            |bytes| Codec::plain().read(bytes).map(Odd),
+        )
+    }
+    fn count(mut runs: Local<Odd>, mut all: ResMut<Odd>, mut odds: EventWriter<Odd>) {
+        runs.0 += 1;
+        all.0 += 1;
+        odds.send(Odd(runs.0));
+    }
+    let mut world = World::new();
+    world.insert_resource(Odd(0));
+    SaveRules::of(&mut world).save(codec());
+    let mut schedule = Schedule::builder().add(count).build(&mut world).unwrap();
+    Save::of(&world, &schedule).unwrap();
+    schedule.run(&mut world, &pool(0));
+    let SaveError::Unsaved(all) = Save::of(&world, &schedule).unwrap_err() else { panic!() };
+    let texts: Vec<String> = all.iter().map(|it| format!("{}: {}", it.what, it.remedy)).collect();
+    for part in ["the resource Odd", "events of Odd", "Odd of the system"] {
+        let is_it = |text: &&String| text.contains(part) && text.contains("failed to write");
+        assert_eq!(texts.iter().filter(is_it).count(), 1, "{part}: {texts:?}");
+    }
+    assert_eq!(texts.len(), 3, "{texts:?}");
+}
+
+/// A resource of events is the schedule's, but a game may take it out.
+#[test]
+fn events_that_were_taken_out_are_not_there_in_the_loaded_game() {
+    let (mut world, mut schedule) = begin();
+    schedule.run(&mut world, &pool(0));
+    schedule.run(&mut world, &pool(0));
+    assert!(!world.resource::<Events<Coin>>().unwrap().is_empty());
+    drop(world.remove_resource::<Events<Coin>>().expect("some were sent"));
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut other, mut its_schedule) = build();
+    save.load(&mut other, &mut its_schedule).unwrap();
+    assert!(other.resource::<Events<Coin>>().is_err());
 }
 
 #[test]
