@@ -1,5 +1,6 @@
 //! A* against Dijkstra, under every rule, with and without weights.
 
+use formic_ecs::{HashState, StateHasher};
 use formic_nav::{
     Algorithm, Cell, Grid, Link, MoveRule, Path, PathFault, PathOutcome, PathQuery, PathScratch,
     Terrain, Unreachable, Weight, path_cost,
@@ -126,6 +127,39 @@ fn start_and_goal_may_be_the_same_cell() {
     assert_eq!(scratch.find(&terrain, here, here, &mut path).cost().unwrap().units(), 0);
     assert_eq!(path.cells(), [here]);
     assert!(path.steps().is_empty());
+}
+
+#[test]
+fn the_hash_of_a_path_sees_what_the_path_is_and_not_how_it_was_found() {
+    let hash = |path: &Path| {
+        let mut hasher = StateHasher::new();
+        path.hash_state(&mut hasher);
+        hasher.finish()
+    };
+    let mut terrain = open(9, 9);
+    let (mut scratch, mut path) = (PathScratch::new(), Path::new());
+    let mut find = |terrain: &Terrain, goal, by, path: &mut Path| {
+        let query = PathQuery::new(Cell::new(0, 0), goal).by(by);
+        assert!(scratch.solve(terrain, &query, path).cost().is_some());
+        hash(path)
+    };
+    let goals = [Cell::new(5, 0), Cell::new(0, 5), Cell::new(6, 0), Cell::new(6, 3)];
+    let mut hashes = vec![hash(&path)];
+    hashes.extend(goals.map(|goal| find(&terrain, goal, Algorithm::AStar, &mut path)));
+    let by_jumps = find(&terrain, goals[0], Algorithm::Auto, &mut Path::new());
+    assert_eq!(by_jumps, hashes[1]);
+    hashes.push(find(&terrain, goals[3], Algorithm::AnyAngle, &mut path));
+    // The same cells at another cost, and of a grid that was edited.
+    assert!(terrain.set_weight(Cell::new(3, 0), Weight::new(2).unwrap()));
+    hashes.push(find(&terrain, Cell::new(3, 0), Algorithm::AStar, &mut path));
+    assert!(terrain.set_weight(Cell::new(3, 0), Weight::new(3).unwrap()));
+    hashes.push(find(&terrain, Cell::new(3, 0), Algorithm::AStar, &mut path));
+    assert!(terrain.fill(Cell::new(8, 8)));
+    hashes.push(find(&terrain, Cell::new(3, 0), Algorithm::AStar, &mut path));
+    let count = hashes.len();
+    hashes.sort_unstable();
+    hashes.dedup();
+    assert_eq!(hashes.len(), count);
 }
 
 #[test]
