@@ -24,10 +24,11 @@ const fn make(rule: MoveRule) -> PruneTable {
     let mut table = [[0; 256]; 8];
     let mut arrival = 0;
     while arrival < 8 {
+        let direction = Direction::ALL[arrival];
+        let natural = natural(rule, direction);
         let mut ring = 0;
         while ring < 256 {
-            let direction = Direction::ALL[arrival];
-            let kept = natural(rule, direction) | forced(rule, direction, ring);
+            let kept = natural | forced(rule, direction, ring);
             table[arrival][ring] = kept & rule.table()[ring];
             ring += 1;
         }
@@ -107,12 +108,7 @@ const fn behind(ring: usize, corner: (i16, i16), cell: (i16, i16)) -> u8 {
 
 /// The direction with this offset, as a set of one.
 const fn bit(x: i16, y: i16) -> u8 {
-    let mut i = 0;
-    loop {
-        let offset = Direction::ALL[i].offset();
-        if offset.0 == x && offset.1 == y {
-            return 1 << i;
-        }
-        i += 1;
-    }
+    // The cell in the middle has no direction.
+    let place = 3 * (y + 1) + x + 1;
+    1 << (place - (place > 4) as i16)
 }

@@ -56,18 +56,27 @@ const fn part_of(connectivity: Connectivity, ring: u8, seed: u8) -> u8 {
 }
 
 /// The ring cells that touch at least one of `cells`.
-const fn touched_by(connectivity: Connectivity, cells: u8) -> u8 {
+const fn touched_by(connectivity: Connectivity, mut cells: u8) -> u8 {
     let mut touched = 0;
-    let mut i = 0;
-    while i < 8 {
-        let mut j = 0;
-        while j < 8 {
-            if cells & (1 << i) != 0 && touch(connectivity, Direction::ALL[i], Direction::ALL[j]) {
-                touched |= 1 << j;
-            }
-            j += 1;
+    while cells != 0 {
+        touched |= TOUCHED[connectivity as usize][cells.trailing_zeros() as usize];
+        cells &= cells - 1;
+    }
+    touched
+}
+
+/// The ring cells that touch each of them.
+const TOUCHED: [[u8; 8]; 2] = [touched(Connectivity::Four), touched(Connectivity::Eight)];
+
+const fn touched(connectivity: Connectivity) -> [u8; 8] {
+    let mut touched = [0; 8];
+    let mut pair = 0;
+    while pair < 64 {
+        let (i, j) = (pair / 8, pair % 8);
+        if touch(connectivity, Direction::ALL[i], Direction::ALL[j]) {
+            touched[i] |= 1 << j;
         }
-        i += 1;
+        pair += 1;
     }
     touched
 }
