@@ -13,7 +13,7 @@ use super::planner::{NoPlan, Plan, Planner, Planning};
 use super::record::{OTHER_PLANNER, PlanWatch, plan_record, verdict_of};
 use super::sensors::Sensors;
 use crate::action::{ActionResult, Body, MindSystem, Reported, Switching, give_mind};
-use crate::explain::{Candidate, DecisionRecorder, Verdict};
+use crate::explain::{Candidate, DecisionRecorder, Label, Verdict};
 use crate::reload::{IndexMapping, exchange};
 
 /// One operator of an agent's plan. The plan is the agent's `Buffer<PlannedStep>`.
@@ -325,20 +325,15 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
         planner.operators()[operator].is_applicable(planner.facts(), |fact| self.value(fact))
     }
 
-    /// The operator of the current step. A plan that was saved with a planner of more operators is
-    /// dropped.
-    pub(crate) fn operator(&mut self) -> Option<usize> {
-        let step = *self.counts.step as usize;
-        let operator = self.steps.get(step)?.operator();
-        if operator >= self.planner().operators().len() {
-            self.drop_plan();
-            return None;
-        }
-        Some(operator)
+    /// The operator of the current step. A plan that was saved with a planner of more operators has steps
+    /// without one.
+    pub(crate) fn operator(&self) -> Option<usize> {
+        let operator = self.steps.get(*self.counts.step as usize)?.operator();
+        (operator < self.planner().operators().len()).then_some(operator)
     }
 
     /// The operator whose action is running.
-    pub(crate) fn running(&mut self) -> Option<usize> {
+    pub(crate) fn running(&self) -> Option<usize> {
         let operator = self.operator()?;
         self.body.is_running(self.sensors.action(operator)).then_some(operator)
     }
@@ -365,18 +360,21 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
     /// Takes the result of the action of the current step if it has ended, and begins the next step. If
     /// the next step does not begin, the plan is dropped.
     pub(crate) fn take_end(&mut self, goal: &str) -> Option<StepEnd> {
-        let operator = self.operator()?;
-        let result = self.body.take_ended(self.sensors.action(operator))?;
         let operators = self.planner().operators();
-        if let Some(watch) = &mut self.watch {
-            watch.action_ended(&operators[operator], result);
+        if self.steps.is_empty() {
+            return None;
         }
-        if result == ActionResult::Success {
+        if let Some(operator) = self.operator() {
+            let result = self.body.take_ended(self.sensors.action(operator))?;
+            if let Some(watch) = &mut self.watch {
+                watch.action_ended(&operators[operator], result);
+            }
+            if result != ActionResult::Success {
+                *self.counts.failures = self.counts.failures.wrapping_add(1);
+                self.drop_plan();
+                return Some(StepEnd::Failed);
+            }
             *self.counts.step += 1;
-        } else {
-            *self.counts.failures = self.counts.failures.wrapping_add(1);
-            self.drop_plan();
-            return Some(StepEnd::Failed);
         }
         let next = self.operator();
         if let Some(next) = next.filter(|&next| self.can_begin(next)) {
@@ -386,11 +384,19 @@ impl<'m, Q: QueryData, P: OperatorSet> Follower<'m, '_, Q, P> {
             }
             return Some(StepEnd::GoesOn);
         }
+        let is_over = *self.counts.step as usize >= self.steps.len();
         if let Some(watch) = &mut self.watch {
-            watch.plan_ended(next.map(|next| &operators[next]));
+            watch.because(match next {
+                Some(next) => {
+                    let name = operators[next].name();
+                    format!("{name} cannot begin: its conditions do not hold").into()
+                }
+                None if is_over => Label::from("the plan is carried out"),
+                None => OTHER_PLANNER.into(),
+            });
         }
         self.drop_plan();
-        Some(if next.is_some() { StepEnd::Impossible } else { StepEnd::Done })
+        Some(if is_over { StepEnd::Done } else { StepEnd::Impossible })
     }
 
     /// Starts to follow a plan. A running action continues if it comes first in the new plan; otherwise

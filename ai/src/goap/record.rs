@@ -42,16 +42,6 @@ impl<'a> PlanWatch<'a> {
         });
     }
 
-    /// Sets the cause: the plan is carried out, or its next step cannot begin.
-    pub(crate) fn plan_ended(&mut self, next: Option<&Operator>) {
-        self.cause = Some(match next {
-            None => "the plan is carried out".into(),
-            Some(next) => {
-                format!("{} cannot begin: its conditions do not hold", next.name()).into()
-            }
-        });
-    }
-
     /// Sets the cause of planning.
     pub(crate) fn because(&mut self, cause: impl Into<Label>) {
         self.cause = Some(cause.into());

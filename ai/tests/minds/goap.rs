@@ -4,6 +4,7 @@
 mod changes;
 
 use formic_ai::action::MindError;
+use formic_ai::explain::DecisionLog;
 use formic_ai::goap::{
     Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Plan, Planner, PlannerBuilder,
     Planners, Replan, Sensors,
@@ -416,6 +417,14 @@ impl Processor for Working<'_> {
     }
 }
 
+fn deeds() -> ActionSet {
+    ActionSet::new()
+        .action("fetch", Deed(0))
+        .action("chop", Deed(1))
+        .action("sell", Deed(2))
+        .action("buy", Deed(3))
+}
+
 struct Stage {
     world: World,
     schedule: Schedule,
@@ -444,11 +453,7 @@ impl Stage {
             .goal(Goal::new("rich").when(sold.is(true)).priority(-1))
             .goal(Goal::new("impossible").when(axe.is(false)).priority(5))
             .goal(Goal::new("stocked").when(wood.at_least(2)));
-        let actions = ActionSet::new()
-            .action("fetch", Deed(0))
-            .action("chop", Deed(1))
-            .action("sell", Deed(2))
-            .action("buy", Deed(3));
+        let actions = deeds();
         let sensors = Sensors::<&'static Things>::new(planner.build().unwrap(), &actions).unwrap();
         let names = sensors.planner().operators().iter().map(|it| it.name().to_string()).collect();
         let asked = Arc::new(Mutex::new(Vec::new()));
@@ -592,6 +597,38 @@ fn an_agent_that_goes_while_it_plans_leaves_nothing_behind() {
         stage.world.despawn(stage.agent).unwrap();
         stage.schedule.run(&mut stage.world, &stage.pool);
         assert!(stage.world.is_empty(), "after {ticks} ticks");
+    }
+}
+
+#[test]
+fn a_plan_of_operators_that_the_planner_lacks_is_made_anew() {
+    // As after a game was loaded by a program with fewer of them: wood can only be bought.
+    let exchange = |stage: &mut Stage| {
+        let mut facts = Facts::new();
+        let wood = facts.number("wood", 9);
+        let planner = PlannerBuilder::new(facts)
+            .operator(Operator::new("buy").then(wood.add(2)))
+            .goal(Goal::new("stocked").when(wood.at_least(2)));
+        let sensors = Sensors::<&'static Things>::new(planner.build().unwrap(), &deeds()).unwrap();
+        stage.world.insert_resource(Shared(sensors.fact(wood, |things| things.wood), 1_000));
+    };
+    // At its first step, and at its last.
+    for ticks in [1, 2] {
+        let mut stage = Stage::new(1_000, 0);
+        (stage.things().way, stage.things().axe) = (9, 1);
+        (0..ticks).for_each(|_| assert_eq!(stage.tick().as_deref(), Some("chop")));
+        let before = stage.mind();
+        exchange(&mut stage);
+        stage.things().wood = 0;
+        let mut log = DecisionLog::new();
+        log.watch(stage.agent, "Cutter", 16);
+        stage.world.insert_resource(log);
+        stage.schedule.run(&mut stage.world, &stage.pool);
+        stage.schedule.run(&mut stage.world, &stage.pool);
+        assert!(stage.mind().plans() > before.plans(), "after {ticks} ticks");
+        let said = stage.world.resource::<DecisionLog>().unwrap().sentences(stage.agent);
+        assert!(said[0].contains("its planner is not the one"), "{said:?}");
+        assert_eq!(stage.things().wood, 2);
     }
 }
 

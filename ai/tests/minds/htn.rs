@@ -601,6 +601,44 @@ fn behind_a_pause_it_plans_by_how_things_are_then() {
 }
 
 #[test]
+fn a_plan_whose_next_operator_the_domain_lacks_is_made_anew() {
+    let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
+    town.ticks(1);
+    // As after a game was loaded by a program in which to call is enough.
+    let mut facts = Facts::new();
+    let home = facts.flag("home");
+    let domain = DomainBuilder::new(facts)
+        .operator(Operator::new("call").then(home.becomes(true)))
+        .method(Method::new("go home", "by magic").when(home.is(false)).task("call"));
+    let actions = ActionSet::new().action("call", Deed("call"));
+    let sensors = Sensors::new(domain.build("go home").unwrap(), &actions).unwrap();
+    let sensors = sensors.fact(home, |purse: &&Purse| u32::from(purse.is_home));
+    town.world.insert_resource(Guests(sensors, 100));
+    town.ticks(6);
+    let said = town.sentences();
+    let why = "by magic, because its planner is not the one that the game was saved with";
+    assert!(said[1].contains(why), "{said:?}");
+}
+
+#[test]
+fn a_task_that_cannot_be_done_is_told_with_what_keeps_each_method_from_it() {
+    let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
+        let taxi = Method::new("go home", "by taxi").when(cash.at_least(5)).task("ride");
+        let rides = Method::new("go home", "by two taxis").when(home.is(false));
+        builder.method(taxi).method(rides.task("ride").task("ride"))
+    };
+    let mut town = Town::new(methods, Purse { cash: 3, ..Purse::default() });
+    town.ticks(4);
+    assert_eq!(
+        town.sentences(),
+        [
+            "Tick 0: Guest#0 does nothing; go home cannot be reached; go home by taxi: its condition on \
+             cash said no; go home by two taxis cannot be reached."
+        ]
+    );
+}
+
+#[test]
 fn told_to_think_it_begins_with_the_root_and_what_is_first_again_goes_on() {
     let mut town = Town::new(by_taxi_or_on_foot, Purse { cash: 2, ..Purse::default() });
     town.ticks(1);
