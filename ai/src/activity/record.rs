@@ -39,6 +39,12 @@ impl Watch<'_> {
                     let due = tick.saturating_add(due.saturating_sub(slot.since()));
                     Subscribed { subject: None, event: Some(format!("tick {due}").into()) }
                 }
+                // One that it has to itself for the sake of a waker.
+                None if subscription.kinds() == EventKinds::NONE
+                    && [self.agent, self.by].contains(&subscription.subject()) =>
+                {
+                    Subscribed { subject: None, event: Some("a call from outside".into()) }
+                }
                 None => Subscribed {
                     subject: Some(subscription.subject()),
                     event: kinds_name::<EventOf<A>>(subscription.kinds()),

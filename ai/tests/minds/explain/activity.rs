@@ -1,6 +1,9 @@
 //! Decision records of activities.
 
 use std::borrow::Cow;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
+use std::task::Waker;
 
 use formic_ai::activity::{
     self, Activities, Activity, ActivityDomain, ActivitySlot, Ending, Event, EventKinds, Posted,
@@ -225,4 +228,99 @@ fn activities_have_the_same_hash_whether_they_are_watched_or_not() {
         hashes
     };
     assert_eq!(play(true), play(false));
+}
+
+/// Neither its events nor its failures have names.
+struct Noise;
+
+impl Event for Noise {}
+
+type Camp = ((), Noise, u32);
+
+/// Waits for what it is told to, leaves a waker, and fails when it is woken a third time.
+struct Guard {
+    kinds: EventKinds,
+    whom: Entity,
+    wakers: Arc<Mutex<Vec<Waker>>>,
+    ticks: u32,
+}
+
+impl Activity for Guard {
+    type Domain = Camp;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
+
+    fn name(&self) -> Cow<'_, str> {
+        "guarding".into()
+    }
+
+    fn on_tick(&mut self, tick: &mut Tick<'_, Camp>, (): &()) -> Status<u32> {
+        self.ticks += 1;
+        if self.ticks == 4 {
+            return Status::Finished(Ending::Failed(7));
+        }
+        tick.unsubscribe_all();
+        tick.subscribe(self.whom, self.kinds);
+        let call = tick.subscribe(tick.agent(), EventKinds::NONE);
+        self.wakers.lock().unwrap().push(tick.waker(call));
+        Status::Blocked
+    }
+}
+
+#[test]
+fn it_is_told_that_one_waits_for_a_call_and_what_has_no_name_is_an_event() {
+    let mut world = World::new();
+    let guard = world.spawn(activity::idle::<Guard>());
+    let king = world.spawn(());
+    world.insert_resource(DecisionLog::watching(guard, "Guard", 16));
+    let live = |activities: Activities<Guard>| _ = activities.run(0, &());
+    let stumble = |trips: Res<bool>| assert!(!*trips, "on purpose");
+    world.insert_resource(false);
+    let mut schedule = Schedule::builder().add((live, stumble)).build(&mut world).unwrap();
+    let pool = Pool::new(Threads::None).unwrap();
+    let wakers = Arc::new(Mutex::new(Vec::<Waker>::new()));
+    let mut tick = |world: &mut World| {
+        let run = AssertUnwindSafe(|| drop(schedule.run(world, &pool)));
+        drop(catch_unwind(run));
+        let log = world.resource_mut::<DecisionLog>().unwrap();
+        let sentences = log.sentences(guard);
+        log.clear();
+        sentences
+    };
+    let order = |world: &mut World, kinds| {
+        let wakers = wakers.clone();
+        let guarding = Guard { kinds, whom: king, wakers, ticks: 0 };
+        activity::order(world, guard, 1, guarding).unwrap();
+    };
+    order(&mut world, EventKinds::NONE);
+    assert_eq!(
+        tick(&mut world)[1],
+        "Tick 0: Guard#0 sleeps; guarding goes on; asleep since tick 0, waits for the death of entity \
+         1 or a call from outside."
+    );
+    wakers.lock().unwrap().pop().unwrap().wake();
+    assert_eq!(
+        tick(&mut world)[0],
+        "Tick 1: Guard#0 does guarding, because it was called from outside."
+    );
+    order(&mut world, EventKinds::one(0));
+    let said = tick(&mut world);
+    assert!(
+        said[1].ends_with("waits for an event of entity 1 or a call from outside."),
+        "{said:?}"
+    );
+    world.resource_mut::<Events<Posted<Noise>>>().unwrap().send(Posted::about(king, Noise));
+    assert_eq!(
+        tick(&mut world)[0],
+        "Tick 3: Guard#0 does guarding, because an event of entity 1 came."
+    );
+    *world.resource_mut::<bool>().unwrap() = true;
+    wakers.lock().unwrap().pop().unwrap().wake();
+    assert_eq!(tick(&mut world).len(), 2, "it is called in a run that another system cuts short");
+    *world.resource_mut::<bool>().unwrap() = false;
+    let said = tick(&mut world);
+    assert_eq!(
+        said[0],
+        "Tick 5: Guard#0 does guarding, because events of entity 1 may have been missed."
+    );
+    assert_eq!(said[1], "Tick 5: Guard#0 does nothing; guarding has failed.");
 }
