@@ -17,7 +17,7 @@
 
 #![forbid(unsafe_code)]
 
-#[macro_use(debug_as_text, debug_fields)]
+#[macro_use(copied, debug_as_text, debug_fields)]
 extern crate formic_ecs;
 
 pub mod action;

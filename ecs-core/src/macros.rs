@@ -25,7 +25,9 @@ macro_rules! debug_fields {
 }
 
 /// Implements `Copy` for a generic type, whatever its parameters are; `derive` would require `Copy` of
-/// them.
+/// them. This macro and the next four are also for the crates above.
+#[doc(hidden)]
+#[macro_export]
 macro_rules! copied {
     ([$($generics:tt)*] $name:ident <$($argument:tt),*>) => {
         impl<$($generics)*> Clone for $name<$($argument),*> {
@@ -39,8 +41,7 @@ macro_rules! copied {
     };
 }
 
-/// Implements `From` for an error that is one of the cases of another. This macro and the next three are
-/// also for the crates above.
+/// Implements `From` for an error that is one of the cases of another.
 #[doc(hidden)]
 #[macro_export]
 macro_rules! from_error {

@@ -243,18 +243,6 @@ impl ActionSet {
         self.push(name.into(), Arc::new(spawn), problem)
     }
 
-    /// The number of actions.
-    #[must_use]
-    pub fn len(&self) -> usize {
-        self.actions.len()
-    }
-
-    /// Whether there are no actions.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.actions.is_empty()
-    }
-
     /// The index of the first action with this name.
     #[must_use]
     pub fn find(&self, name: &str) -> Option<usize> {

@@ -2,7 +2,7 @@
 
 use formic_ecs::HashState;
 use std::fmt;
-use std::ops::{BitOr, BitOrAssign};
+use std::ops::BitOr;
 
 use formic_ecs::{Codec, CodecError, Entity, MapEntities};
 
@@ -159,12 +159,6 @@ impl BitOr for EventKinds {
                 Self { bits: self.bits | other.bits, ..self }
             }
         }
-    }
-}
-
-impl BitOrAssign for EventKinds {
-    fn bitor_assign(&mut self, other: Self) {
-        *self = *self | other;
     }
 }
 
@@ -345,10 +339,4 @@ impl<E> Notice<'_, E> {
     }
 }
 
-impl<E> Clone for Notice<'_, E> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<E> Copy for Notice<'_, E> {}
+copied!([E] Notice<'_, E>);

@@ -84,7 +84,7 @@ pub trait OperatorSet {
     /// The facts that conditions and effects are about.
     fn facts(&self) -> &Facts;
 
-    /// The operators, which actions carry out.
+    /// The operators, sorted by name, which actions carry out.
     fn operators(&self) -> &[Operator];
 }
 

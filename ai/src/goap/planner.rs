@@ -302,18 +302,6 @@ impl OperatorSet for Planner {
 }
 
 impl Planner {
-    /// The facts.
-    #[must_use]
-    pub const fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    /// The operators, sorted by name.
-    #[must_use]
-    pub fn operators(&self) -> &[Operator] {
-        &self.operators
-    }
-
     /// The goals, in the order in which they were added.
     #[must_use]
     pub fn goals(&self) -> &[Goal] {

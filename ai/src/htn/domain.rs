@@ -16,8 +16,8 @@ use crate::goap::{Condition, Facts, Operator, OperatorSet, defined_twice, hold};
 /// use formic_ai::htn::Method;
 /// let mut facts = Facts::new();
 /// let cash = facts.number("cash", 10);
+/// // The task `travel`, which can be done by other methods as well.
 /// let taxi = Method::new("travel", "by taxi").when(cash.at_least(2)).task("call").task("ride");
-/// assert_eq!((taxi.compound(), taxi.name()), ("travel", "by taxi"));
 /// ```
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Method {
@@ -55,18 +55,6 @@ impl Method {
     pub fn pause(mut self) -> Self {
         self.tasks.push(None);
         self
-    }
-
-    /// The compound task that it decomposes.
-    #[must_use]
-    pub fn compound(&self) -> &str {
-        &self.compound
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
     }
 }
 
@@ -314,18 +302,6 @@ impl OperatorSet for Domain {
 }
 
 impl Domain {
-    /// The facts.
-    #[must_use]
-    pub const fn facts(&self) -> &Facts {
-        &self.facts
-    }
-
-    /// The operators, sorted by name.
-    #[must_use]
-    pub fn operators(&self) -> &[Operator] {
-        &self.operators
-    }
-
     /// The name of the task with this number, an operator or a compound task.
     pub(super) fn task_name(&self, task: u32) -> &str {
         match (task as usize).checked_sub(self.operators.len()) {

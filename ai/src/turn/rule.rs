@@ -408,12 +408,6 @@ impl<K: TurnActionKind> Rule<K> {
         self.behind.push(rule.into());
         self
     }
-
-    /// The name of the rule.
-    #[must_use]
-    pub fn name(&self) -> &str {
-        &self.name
-    }
 }
 
 /// Asks about one change after the other, until one is rewritten or the rule stops checking.

@@ -46,13 +46,7 @@ pub struct Situation<'a, C> {
     action: Option<&'a TurnAction>,
 }
 
-impl<C> Clone for Situation<'_, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C> Copy for Situation<'_, C> {}
+copied!([C] Situation<'_, C>);
 
 debug_fields!([C] Situation<'_, C>: action);
 
@@ -212,18 +206,11 @@ impl<'a, C: CellName> Situation<'a, C> {
 /// assert_eq!((now.cell_of(imp), after.cell_of(imp)), (Some(3), Some(4)));
 /// # Ok::<(), formic_ai::turn::RuleError>(())
 /// ```
+#[derive(Clone, Copy)]
 pub struct CellView<'a, C> {
     situation: Situation<'a, C>,
     name: C,
 }
-
-impl<C: CellName> Clone for CellView<'_, C> {
-    fn clone(&self) -> Self {
-        *self
-    }
-}
-
-impl<C: CellName> Copy for CellView<'_, C> {}
 
 impl<C: CellName> fmt::Debug for CellView<'_, C> {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {

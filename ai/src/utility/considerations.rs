@@ -36,12 +36,6 @@ impl Input {
         }
         inputs
     }
-
-    /// The name in decision records.
-    #[must_use]
-    pub const fn name(self) -> &'static str {
-        self.name
-    }
 }
 
 /// The rule that combines the considerations of an option into one score.

@@ -6,8 +6,8 @@ mod changes;
 use formic_ai::action::MindError;
 use formic_ai::explain::DecisionLog;
 use formic_ai::goap::{
-    Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, Plan, Planner, PlannerBuilder,
-    Planners, Replan, Sensors,
+    Condition, Fact, Facts, Goal, GoapAgent, NoPlan, Operator, OperatorSet, Plan, Planner,
+    PlannerBuilder, Planners, Replan, Sensors,
 };
 use formic_ai::htn::DomainBuilder;
 use formic_ai::prelude::*;
@@ -262,6 +262,28 @@ fn an_operator_may_cost_more_by_its_target_and_the_plan_is_still_the_cheapest() 
 }
 
 #[test]
+fn a_state_to_which_a_cheaper_way_was_found_is_visited_once() {
+    let mut facts = Facts::new();
+    let place = facts.number("place", 9);
+    let go = |name: &str, from, to, cost| {
+        Operator::new(name).when(place.equals(from)).then(place.set(to)).cost(cost)
+    };
+    let planner = PlannerBuilder::new(facts)
+        .operator(go("far", 0, 2, 10))
+        .operator(go("near", 0, 1, 1))
+        .operator(go("on", 1, 2, 1))
+        .operator(go("last", 2, 3, 20))
+        .goal(Goal::new("there").when(place.equals(3)))
+        .pattern_states_max(1)
+        .build()
+        .unwrap();
+    let mut planning = planner.begin(0, |_| 0, |operator| price(&planner.operators()[operator]));
+    let plan = planner.go_on(&mut planning, usize::MAX).unwrap().unwrap();
+    assert_eq!(plan.names(&planner).collect::<Vec<_>>(), ["near", "on", "last"]);
+    assert_eq!((plan.cost, planning.looked_at()), (22, 4));
+}
+
+#[test]
 fn jumping_less_far_for_less_is_found() {
     // dogoap 0.5 gives 4 here.
     let mut facts = Facts::new();
@@ -504,9 +526,16 @@ fn goals_are_pursued_by_priority_and_one_that_cannot_be_reached_is_passed_over()
     stage.things().way = 9;
     stage.things().axe = 1;
     // The axe cannot be got rid of. Then comes the wood, and then the gold.
-    for expected in ["chop", "chop", "sell", "chop", "chop"] {
+    for (expected, goal) in
+        ["chop", "chop", "sell", "chop", "chop"].into_iter().zip([2, 2, 0, 2, 2])
+    {
         assert_eq!(stage.tick().as_deref(), Some(expected));
+        assert_eq!(stage.mind().goal(), Some(goal));
     }
+    let planner = stage.world.resource::<Shared>().unwrap().0.planner();
+    let goals: Vec<_> = planner.goals().iter().map(Goal::name).collect();
+    assert_eq!(goals, ["rich", "impossible", "stocked"]);
+    assert_eq!((planner.find("fetch"), planner.find("sing")), (Some(2), None));
     assert_eq!(stage.tick(), None, "all that can be reached holds");
     assert_eq!((stage.things().wood, stage.things().sold), (2, 1));
     assert_eq!(stage.mind().plans(), 3);

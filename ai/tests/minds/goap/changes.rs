@@ -1,7 +1,7 @@
 //! Plans in a world that changes meanwhile: a step that cannot be taken is never begun.
 
 use formic_ai::goap::{
-    Facts, Goal, GoapAgent, Operator, Planner, PlannerBuilder, Planners, Sensors,
+    Facts, Goal, GoapAgent, Operator, OperatorSet, Planner, PlannerBuilder, Planners, Sensors,
 };
 use formic_ai::prelude::*;
 
