@@ -237,3 +237,31 @@ fn a_bit_that_somebody_has_flipped_ticks_nobody_who_sleeps() {
     assert_eq!(stage.tick(), [""; 0]);
     assert!(stage.is_blocked(agent));
 }
+
+#[test]
+fn a_mind_can_stop_an_activity_and_propose_another_before_it_has_ended() {
+    type Row = (&'static mut ActivitySlot<Puppet>, EnabledMut<activity::Blocking>);
+    let mut stage = Stage::new();
+    let puppet = stage.puppet("ann").act(block_on_self);
+    let agent = stage.agent(puppet);
+    stage.tick();
+    let (slot, mut blocking) = stage.world.query_one::<Row>(agent).unwrap();
+    slot.stop(&mut blocking);
+    assert!(!blocking.get() && slot.takes(0), "any is taken by one that is to stop");
+    assert_eq!(stage.tick(), ["ann interrupted"]);
+    assert_eq!(
+        (stage.ended(agent), stage.slot(agent).state()),
+        (Some(Ended::Interrupted), State::Idle)
+    );
+    // A proposal is dropped by the order to stop, and one that comes after it is begun.
+    let [bea, cat, dan] = ["bea", "cat", "dan"].map(|name| stage.puppet(name).act(block_on_self));
+    let (slot, mut blocking) = stage.world.query_one::<Row>(agent).unwrap();
+    assert!(slot.propose(1, bea, &mut blocking).is_ok());
+    assert_eq!(stage.tick(), ["bea ticks"]);
+    let (slot, mut blocking) = stage.world.query_one::<Row>(agent).unwrap();
+    assert!(slot.propose(9, cat, &mut blocking).is_ok());
+    slot.stop(&mut blocking);
+    assert!(slot.propose(0, dan, &mut blocking).is_ok());
+    assert!(!slot.takes(0) && slot.takes(1));
+    assert_eq!(stage.tick(), ["bea interrupted", "dan ticks"]);
+}

@@ -1,7 +1,7 @@
 //! Delivery of events: the receivers and their order.
 
 use crate::puppet::{Ping, Puppet, Stage};
-use formic_ai::activity::{EventKinds, Posted, Response, Status, Subscriptions};
+use formic_ai::activity::{Event, EventKinds, Posted, Response, Status, Subscriptions};
 
 const ZERO: EventKinds = EventKinds::one(0);
 const ONE: EventKinds = EventKinds::one(1);
@@ -240,6 +240,29 @@ fn a_subject_that_dies_in_the_tick_of_subscribing_is_told() {
 }
 
 #[test]
+fn an_agent_that_is_despawned_in_the_tick_of_subscribing_is_told_in_the_next_run() {
+    let mut stage = Stage::new();
+    let bea = stage.puppet("bea").act(|_| Status::Ongoing);
+    let bea = stage.agent(bea);
+    let puppet = stage
+        .puppet("ann")
+        .act(move |tick| {
+            tick.subscribe(bea, ZERO);
+            tick.commands().despawn(bea);
+            Status::Blocked
+        })
+        .act(|_| Status::Ongoing);
+    stage.agent(puppet);
+    assert_eq!(stage.tick(), ["bea ticks", "ann ticks"]);
+    // It is still there, with an activity to be finished.
+    assert!(stage.world.contains(bea));
+    assert_eq!(
+        stage.tick(),
+        [format!("ann hears that {bea} died"), "bea interrupted".into(), "ann ticks".into()]
+    );
+}
+
+#[test]
 fn agents_can_wait_for_each_other_and_for_those_that_outlive_their_despawning() {
     let mut stage = Stage::new();
     let puppet = stage.puppet("ann").act(|tick| {
@@ -352,4 +375,17 @@ fn what_an_activity_posts_is_told_in_the_next_run() {
     // She subscribes in the tick in which it is posted, and is told: it was not there before.
     assert_eq!(stage.tick(), ["ann ticks", "bea ticks", "bea done"]);
     assert_eq!(stage.tick(), [format!("ann hears 1 of {bread}"), "ann ticks".into()]);
+}
+
+struct Bell;
+
+impl Event for Bell {}
+
+#[test]
+fn an_event_without_kinds_is_of_the_first_kind_and_a_set_is_printed_by_its_kinds() {
+    assert_eq!(Event::kind(&Bell), EventKinds::one(0));
+    assert_eq!(<Bell as Event>::kind_name(0), None);
+    assert_eq!(format!("{:?}", EventKinds::ALL), "EventKinds(all)");
+    assert_eq!(format!("{:?}", EventKinds::NONE), "EventKinds{}");
+    assert_eq!(format!("{:?}", EventKinds::one(65) | EventKinds::one(70)), "EventKinds{65, 70}");
 }

@@ -1,6 +1,7 @@
 //! Activities that run beside an agent's main one.
 
 use formic_ai::activity::{self, EventKinds, Status};
+use formic_ai::prelude::*;
 use formic_ecs::ChildOf;
 
 use crate::puppet::{Puppet, Stage, done};
@@ -49,4 +50,25 @@ fn a_lane_goes_with_its_agent_and_is_finished() {
     log.sort();
     assert_eq!(log, ["feet interrupted", "hands interrupted"]);
     assert!(!stage.world.contains(hands) && !stage.world.contains(agent));
+}
+
+/// Spawned by commands, the two refer to each other before either is in the world.
+#[derive(Component)]
+struct Asked(#[component(entity)] activity::Token);
+
+#[test]
+fn a_lane_that_commands_spawn_with_its_agent_acts_for_it() {
+    let mut stage = Stage::new();
+    let mut commands = CommandBuffer::new(&stage.world);
+    let deferred = commands.spawn(activity::idle::<Puppet>());
+    let hands = commands
+        .spawn((activity::parallel::<Puppet>(deferred), Asked(activity::Token::new(deferred, 7))));
+    assert!(deferred != hands);
+    assert!(commands.play(&mut stage.world).failures().is_empty());
+    let hands = stage.world.query_filtered::<Entity, With<Asked>>().first().unwrap();
+    let agent = stage.slot(hands).agent(hands);
+    assert!(agent != hands && stage.world.contains(agent));
+    assert_eq!(stage.slot(agent).agent(agent), agent);
+    let token = stage.world.get::<Asked>(hands).unwrap().0;
+    assert_eq!((token.task(), token.number()), (agent, 7));
 }

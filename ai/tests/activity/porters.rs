@@ -2,6 +2,7 @@
 //! it to where it belongs.
 
 use std::borrow::Cow;
+use std::collections::VecDeque;
 
 use formic_ai::action::Ended;
 use formic_ai::activity::{
@@ -341,6 +342,96 @@ fn a_porter_whose_thing_another_one_has_or_is_gone_fails_and_says_why() {
     scene.ticks(20);
     assert_eq!(scene.slot(porter).ended(), Some(Ended::Failed));
     assert_eq!(scene.finishes(), [1, 1, 0]);
+}
+
+/// Does something else with its sub-activity in each tick, until there is nothing more to do.
+struct Roam {
+    now: Current<Step>,
+    acts: VecDeque<Act>,
+}
+
+type Act = fn(&mut Current<Step>, &mut Tick<'_, Yard>, &ComponentLookup<'_, &'static Place>);
+
+impl Activity for Roam {
+    type Domain = Yard;
+    const HASH: HashRule<Self> = HashRule::Unhashed;
+
+    fn name(&self) -> Cow<'_, str> {
+        "roaming".into()
+    }
+
+    fn on_tick(
+        &mut self,
+        tick: &mut Tick<'_, Yard>,
+        places: &ComponentLookup<'_, &'static Place>,
+    ) -> Outcome {
+        let Some(act) = self.acts.pop_front() else { return Status::Finished(Ending::Success) };
+        act(&mut self.now, tick, places);
+        Status::Ongoing
+    }
+}
+
+/// One that acts like this, and where it is at the beginning of each tick; how many going-tos were
+/// finished after each.
+fn roam<const TICKS: usize>(acts: [(Act, i32); TICKS]) -> [u32; TICKS] {
+    let mut world = World::new();
+    world.insert_resource(Finishes::default());
+    let agent = world.spawn((Place(0), activity::idle::<Roam>()));
+    let live = |activities: Activities<Roam>, places: ComponentLookup<&'static Place>| {
+        activities.run(0, &places);
+    };
+    let mut schedule = Schedule::builder().add(live).build(&mut world).unwrap();
+    let roam = Roam { now: Current::default(), acts: acts.iter().map(|it| it.0).collect() };
+    activity::order(&mut world, agent, 1, roam).unwrap();
+    let pool = Pool::new(Threads::None).unwrap();
+    let finishes = acts.map(|(_, place)| {
+        world.get_mut::<Place>(agent).unwrap().0 = place;
+        assert!(schedule.run(&mut world, &pool).failures.is_empty());
+        activity::check::<Roam>(&world).unwrap();
+        world.resource::<Finishes>().unwrap().0[0]
+    });
+    schedule.run(&mut world, &pool);
+    assert_eq!(world.get::<ActivitySlot<Roam>>(agent).unwrap().ended(), Some(Ended::Success));
+    assert_eq!(world.resource::<Finishes>().unwrap().0[0], finishes[TICKS - 1]);
+    finishes
+}
+
+#[test]
+fn a_sub_activity_that_ends_or_is_interrupted_waits_for_nothing_more_and_is_finished_once() {
+    let begin: Act = |now, tick, places| {
+        // What the activity waits for itself ends with its sub-activity.
+        tick.subscribe(tick.agent(), PICKED_UP);
+        now.begin(Step::GoTo { place: 9 });
+        assert!(matches!(now.on_tick(tick, places), Some(Status::Blocked)));
+        assert_eq!(tick.subscriptions().len(), 2);
+    };
+    let interrupt: Act = |now, tick, places| {
+        now.interrupt(tick, places);
+        assert!(now.get().is_none() && tick.subscriptions().is_empty());
+    };
+    let arrive: Act = |now, tick, places| {
+        assert!(matches!(now.on_tick(tick, places), Some(Status::Finished(Ending::Success))));
+        assert!(now.get().is_none() && tick.subscriptions().is_empty());
+        assert!(now.on_tick(tick, places).is_none());
+    };
+    // There is nothing to interrupt any more, and what the activity waits for itself stays.
+    let none_to_interrupt: Act = |now, tick, places| {
+        tick.subscribe(tick.agent(), PICKED_UP);
+        now.interrupt(tick, places);
+        assert_eq!(tick.subscriptions().len(), 1);
+    };
+    assert_eq!(roam([(begin, 0), (interrupt, 0), (none_to_interrupt, 0)]), [0, 1, 1]);
+    assert_eq!(roam([(begin, 0), (arrive, 9), (none_to_interrupt, 9)]), [0, 1, 1]);
+}
+
+#[test]
+fn the_name_of_a_sub_activity_includes_its_own_step() {
+    let step = Current::new(Step::GoTo { place: 3 });
+    assert_eq!(step.name().unwrap(), "going to 3");
+    let thing = World::new().spawn(());
+    let fetch = Fetch { thing, to: 7, now: step, steps: 1 };
+    assert_eq!(Current::new(fetch).name().unwrap(), "fetching wood: going to 3");
+    assert_eq!(Current::<Step>::default().name(), None);
 }
 
 #[test]

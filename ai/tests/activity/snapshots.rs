@@ -6,8 +6,8 @@ use std::task::Waker;
 
 use bytemuck::{Pod, Zeroable};
 use formic_ai::activity::{
-    self, Activities, Activity, ActivityDomain, ActivitySlot, Event, EventKinds, Notice, Posted,
-    Response, State, Status, Tick,
+    self, Activities, Activity, ActivityDomain, ActivitySlot, Ending, Event, EventKinds, Finished,
+    Notice, Posted, Response, State, Status, Tick, Token,
 };
 use formic_ai::prelude::*;
 use formic_ecs::{Codec, Component, HashRule, Snapshot, SnapshotError};
@@ -98,6 +98,7 @@ fn what_was_posted_before_restoring_is_told_to_nobody_after_it() {
     let mut rewind = |posts: u64| {
         let events = crowd.world.resource_mut::<Events<Posted<Ping>>>().unwrap();
         (0..posts).for_each(|number| events.send(Posted::about(rock(number), Ping(0))));
+        (0..posts).for_each(|number| _ = crowd.world.despawn(rock(number)));
         crowd.world.restore(&saved).unwrap();
         crowd.world.resource_mut::<Now>().unwrap().0 = 20;
         (0..10).map(|_| crowd.tick()).collect::<Vec<u64>>()
@@ -366,4 +367,107 @@ fn a_save_keeps_that_events_were_missed_while_activities_were_off() {
     }
     let (ticks, ..) = house.state(sleeper);
     assert!(ticks > 5, "it wakes whenever it may have missed something");
+}
+
+/// Ends at once, as it was told to.
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
+struct Brief {
+    how: u32,
+}
+
+impl Activity for Brief {
+    type Domain = Night;
+    const HASH: HashRule<Self> = HashRule::Bytes(|all| bytemuck::cast_slice(all));
+    const CODEC: Codec<Self> = Codec::plain();
+
+    fn name(&self) -> Cow<'_, str> {
+        "ending".into()
+    }
+
+    fn on_tick(&mut self, _: &mut Tick<'_, Night>, _: &Res<Bell>) -> Status<u32> {
+        Status::Finished(match self.how {
+            0 => Ending::Success,
+            1 => Ending::Interrupted,
+            why => Ending::Failed(why),
+        })
+    }
+}
+
+#[test]
+fn endings_with_their_reasons_and_answers_with_their_tokens_are_in_a_save() {
+    let build: fn(ScheduleBuilder) -> ScheduleBuilder = |schedule| {
+        schedule.add(|activities: Activities<Brief>, bell: Res<Bell>| {
+            activities.run(0, &bell);
+        })
+    };
+    let (mut house, sleeper) = House::new(build).with_sleeper();
+    for how in [0, 77, 1] {
+        let agent = house.world.spawn(activity::idle::<Sleeper>());
+        let lane = house.world.spawn(activity::parallel::<Brief>(agent));
+        activity::order(&mut house.world, lane, 1, Brief { how }).unwrap();
+    }
+    house.tick();
+    // Still on their way: one for all, and two that only one subscription is told of.
+    let slot = house.world.get::<ActivitySlot<Sleeper>>(sleeper).unwrap();
+    let token = slot.subscriptions()[0].token(sleeper);
+    let older = Token::new(sleeper, token.number() + 1);
+    let posts = house.world.resource_mut::<Events<Posted<Noise>>>().unwrap();
+    let post = || Posted::about(sleeper, Noise(0));
+    for post in [post(), post().answering(token), post().answering(older)] {
+        posts.send(post);
+    }
+
+    let known = |house: &House| {
+        let ends = house.world.resource::<Events<Finished<u32>>>().unwrap();
+        let posts = house.world.resource::<Events<Posted<Noise>>>().unwrap();
+        let ends: Vec<Finished<u32>> = ends.iter().copied().collect();
+        let posts: Vec<_> = posts.iter().map(|it| (it.subject, it.event.0, it.answers)).collect();
+        (ends, posts)
+    };
+    let (ends, posts) = known(&house);
+    let endings: Vec<Ending<u32>> = ends.iter().map(|it| it.ending).collect();
+    assert_eq!(endings, [Ending::Success, Ending::Failed(77), Ending::Interrupted]);
+    assert!(ends.iter().all(|it| it.task != it.agent && house.world.contains(it.agent)));
+    let answers: Vec<Option<Token>> = posts.iter().map(|it| it.2).collect();
+    assert_eq!(answers, [None, Some(token), Some(older)]);
+
+    let game = Save::of(&house.world, &house.schedule).unwrap();
+    let game = Save::from_bytes(&game.to_bytes()).unwrap();
+    let mut other = House::new(build);
+    assert!(game.load(&mut other.world, &mut other.schedule).unwrap().is_exact());
+    assert_eq!(known(&other), (ends, posts));
+    for house in [&mut house, &mut other] {
+        house.tick();
+        assert_eq!(house.state(sleeper), (1, 2, true), "it is told of the first two");
+    }
+}
+
+#[test]
+fn an_order_to_stop_is_saved_as_well() {
+    let (mut house, sleeper) = House::new(|schedule| schedule).with_sleeper();
+    activity::stop::<Sleeper>(&mut house.world, sleeper).unwrap();
+    let hash = house.world.state_hash();
+    let saved = house.world.snapshot().unwrap();
+    house.tick();
+    let mut other = House::new(|schedule| schedule);
+    other.world.restore(&saved).unwrap();
+    assert_eq!(other.world.state_hash(), hash);
+    let slot = other.world.get::<ActivitySlot<Sleeper>>(sleeper).unwrap();
+    assert!(slot.activity().is_some() && slot.takes(0));
+    other.tick();
+    assert_eq!(other.world.state_hash(), house.world.state_hash());
+    let slot = other.world.get::<ActivitySlot<Sleeper>>(sleeper).unwrap();
+    assert_eq!((slot.activity(), slot.ended()), (None, Some(Ended::Interrupted)));
+
+    let codec = <ActivitySlot<Sleeper> as Component>::CODEC;
+    let mut idle = Vec::new();
+    codec.write(&ActivitySlot::default(), &mut idle).unwrap();
+    // There is an activity or there is none, and what comes next is nothing, an end, or another one.
+    for (place, number) in [(2, 2), (3, 3)] {
+        let mut bytes = idle.clone();
+        bytes[place] = number;
+        bytes.extend([0; 32]);
+        assert!(codec.read(&mut &*bytes).is_err(), "{number} at {place}");
+    }
 }

@@ -37,6 +37,14 @@ fn a_tick_that_is_past_is_the_next_one() {
         .act(|_| done());
     stage.agent(puppet);
     assert_eq!(stage.ticks(2).len(), 4);
+    let puppet = stage.puppet("bea").act(|tick| {
+        tick.wake_after(0);
+        assert_eq!(tick.subscriptions()[0].due(), Some(tick.now() + 1));
+        Status::Blocked
+    });
+    let bea = stage.agent(puppet);
+    stage.tick();
+    assert!(stage.is_blocked(bea), "it did so");
 }
 
 #[test]

@@ -556,6 +556,40 @@ fn chance_is_the_same_for_the_same_seed_and_nothing_is_chosen_of_nothing() {
 }
 
 #[test]
+fn what_was_drawn_goes_on_until_it_scores_0_or_is_outranked_and_the_next_draw_is_another() {
+    let options = || vec![plain(0), plain(1), plain(2).rank(1)];
+    let mut stage = Stage::new(1_000, Select::WeightedRandom, options());
+    let first = stage.tick([0.5, 0.5, 0.0]).unwrap();
+    for _ in 0..20 {
+        assert_eq!(stage.tick([0.5, 0.5, 0.0]), Some(first));
+    }
+    let mut inputs = [0.5, 0.5, 0.0];
+    inputs[first] = 0.0;
+    assert_eq!(stage.tick(inputs), Some(1 - first));
+    assert_eq!(stage.tick([0.9, 0.9, 0.1]), Some(2));
+    // Where each action ends at once, there is a draw in each tick.
+    let mut stage = Stage::new(1, Select::WeightedRandom, options());
+    let drawn: Vec<_> = (0..40).map(|_| stage.tick([0.5, 0.5, 0.0])).collect();
+    assert!([Some(0), Some(1)].iter().all(|option| drawn.contains(option)), "{drawn:?}");
+}
+
+#[test]
+fn an_option_that_the_reasoner_lacks_is_left() {
+    // As after a game was loaded by a program with fewer options.
+    for select in [Select::Highest, Select::FirstAbove(0.0)] {
+        for (input, expected) in [(0.5, Some(0)), (0.0, None)] {
+            let mut stage = Stage::new(1_000, select, (0..3).map(plain).collect());
+            assert_eq!(stage.tick([0.0, 0.0, 1.0]), Some(2));
+            let fewer = Reasoner::new().option("0", plain(0)).select(select);
+            stage.world.insert_resource(Shared(fewer.bind(&stage.actions).unwrap()));
+            let log = formic_ai::explain::DecisionLog::watching(stage.agent, "Cat", 9);
+            stage.world.insert_resource(log);
+            assert_eq!(stage.tick([input, 0.0, 1.0]), expected);
+        }
+    }
+}
+
+#[test]
 fn the_best_target_does_not_depend_on_their_order() {
     let reasoner = reasoner(Select::Highest, [plain(0)]);
     let mut world = World::new();
@@ -590,6 +624,9 @@ fn what_makes_no_sense_is_refused() {
     for utility in broken {
         assert_eq!(bind("0", utility), not_a_number);
     }
+    let unusable = Reasoner::new().option("0", plain(0)).select(Select::FirstAbove(f32::NAN));
+    let problem = "the option \"first above\" has a threshold that is not a number";
+    assert_eq!(error(unusable), problem);
 }
 
 #[test]

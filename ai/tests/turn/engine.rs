@@ -5,8 +5,8 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 use formic_ai::turn::{
-    Change, Decision, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped, TurnLimits, Turns,
-    Vacant, unseen,
+    Change, Decision, Draft, Gone, Next, NotTheirTurn, Refusal, Rule, Ruling, Stopped,
+    TurnActionKind, TurnLimits, Turns, Vacant, unseen,
 };
 use formic_ecs::EventKind;
 use formic_ecs::prelude::*;
@@ -565,4 +565,92 @@ fn a_turn_in_which_a_watcher_panics_is_taken_back() {
     }
     assert!(panics > 0 || cfg!(miri));
     world.check().unwrap();
+}
+
+#[test]
+fn what_is_gone_leaves_with_the_first_turn_that_cannot_be_undone_and_with_no_other() {
+    let game = |undo: usize| {
+        let mut world = World::new();
+        let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
+        let rock = world.spawn(());
+        let limits = TurnLimits { undo, ..TurnLimits::default() };
+        let turns = bare().limits(limits).build(&mut world).unwrap();
+        (world, turns, rock, Deed::Walk(who, 1, 0))
+    };
+    // The turn is one step: the rock has nothing to lose, and is gone.
+    let (mut world, mut turns, rock, walk) = game(1);
+    turns.act(&mut world, Deed::Die(rock), unseen);
+    assert!(world.contains(rock) && !turns.now(&world).is_alive(rock));
+    turns.act(&mut world, walk, unseen);
+    assert!(!world.contains(rock));
+    // Undoing what comes later does not keep it.
+    let (mut world, mut turns, rock, walk) = game(2);
+    turns.act(&mut world, Deed::Die(rock), unseen);
+    turns.act(&mut world, walk, unseen);
+    turns.undo(&mut world).unwrap();
+    for is_there in [true, false] {
+        turns.act(&mut world, walk, unseen);
+        assert_eq!(world.contains(rock), is_there);
+    }
+}
+
+#[test]
+fn handles_after_a_rebuild_do_not_depend_on_the_order_in_which_the_world_has_the_gone() {
+    let [one, other] = [false, true].map(|is_other_order| {
+        let mut world = World::new();
+        let mut both =
+            [put(&mut world, &[&Position { x: 0, y: 0 }]), put(&mut world, &[&Health(1)])];
+        let mut turns = bare().build(&mut world).unwrap();
+        if is_other_order {
+            both.reverse();
+        }
+        both.iter().for_each(|&it| world.insert(it, Gone).unwrap());
+        turns.rebuild(&world);
+        turns.act(&mut world, Deed::Wait, unseen);
+        assert!(both.iter().all(|&it| !world.contains(it)));
+        [world.spawn(()), world.spawn(())]
+    });
+    assert_eq!(one, other);
+}
+
+#[derive(Clone, Debug)]
+struct Nothing;
+
+impl TurnActionKind for Nothing {
+    type Cell = ();
+
+    fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+        Ok(())
+    }
+}
+
+/// Takes no time, and is refused or not.
+#[derive(Clone, Debug)]
+struct Hasty(bool);
+
+impl TurnActionKind for Hasty {
+    type Cell = ();
+
+    fn bind(&self, _: &mut Draft<'_, ()>) -> Result<(), Refusal> {
+        if self.0 { Ok(()) } else { Err(Refusal::Malformed("nobody can".into())) }
+    }
+
+    fn duration(&self) -> u64 {
+        0
+    }
+}
+
+#[test]
+fn a_turn_takes_one_unit_by_default_and_one_in_which_nothing_is_done_at_least_that() {
+    fn time_of_the_next<K: TurnActionKind<Cell = ()>>(kind: K) -> u64 {
+        let mut world = World::new();
+        let who = world.spawn(());
+        let mut turns = Turns::builder().build(&mut world).unwrap();
+        turns.schedule(who, 5);
+        assert!(turns.take_turn(&mut world, who, kind, unseen).unwrap().spent);
+        turns.upcoming().first().unwrap().0.time()
+    }
+    assert_eq!(time_of_the_next(Nothing), 6);
+    assert_eq!(time_of_the_next(Hasty(true)), 5);
+    assert_eq!(time_of_the_next(Hasty(false)), 6);
 }

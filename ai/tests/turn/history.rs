@@ -197,3 +197,45 @@ fn undoing_may_change_the_order_of_rows_but_neither_the_hash_nor_the_order_of_en
     assert_eq!(turns.now(&world).entities_with::<Position>(), all);
     assert!(turns.now(&world).cell((1, 0)).entities().eq([all[1]]));
 }
+
+#[test]
+fn what_was_rejected_counts_where_a_turn_was_broken_off() {
+    let begin = || {
+        let mut world = World::new();
+        let who = put(&mut world, &[&Health(100)]);
+        // Every other one is rejected, and the next follows in any case.
+        let turn_by_turn = Rule::on("in turn", move |case, _: Change<'_, Health>, reactions| {
+            let Deed::Hurt(_, wounds) = *case.kind else { return Ruling::pass() };
+            reactions.push_after(5, Deed::Hurt(who, 3 - wounds));
+            if wounds == 1 { Ruling::reject() } else { Ruling::pass() }
+        });
+        let turns = bare().rule(turn_by_turn).hash_every(1).build(&mut world).unwrap();
+        (world, turns, who)
+    };
+    let (mut world, mut turns, who) = begin();
+    let mut left = 4;
+    let end = turns.act(&mut world, Deed::Hurt(who, 2), |_| {
+        left -= 1;
+        if left == 0 { ControlFlow::Break(()) } else { ControlFlow::Continue(()) }
+    });
+    assert_eq!((end.commits, end.rejections), (4, 3));
+    assert_eq!(world.get(who), Ok(&Health(92)));
+    let (mut other, mut its_turns, _) = begin();
+    its_turns.replay(&mut other, turns.log()).unwrap();
+    assert_eq!(its_turns.state_hash(&other), turns.state_hash(&world));
+}
+
+#[test]
+fn every_third_turn_is_logged_with_a_hash() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Position { x: 0, y: 0 }]);
+    let mut turns = bare().hash_every(3).build(&mut world).unwrap();
+    let mut hashes = Vec::new();
+    for _ in 0..7 {
+        turns.act(&mut world, Deed::Walk(who, 1, 0), unseen);
+        hashes.push(turns.state_hash(&world).value());
+    }
+    let logged: Vec<_> = turns.log().turns.iter().map(|it| it.hash).collect();
+    let [third, sixth] = [hashes[2], hashes[5]].map(Some);
+    assert_eq!(logged, [None, None, third, None, None, sixth, None]);
+}

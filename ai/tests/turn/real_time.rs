@@ -2,9 +2,11 @@
 
 use std::ops::ControlFlow;
 use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::{Arc, Mutex};
 
 use formic_ai::turn::{
-    Cause, Motion, Point, RealTime, Stopped, TurnAction, TurnLimits, Turns, TurnsBuilder, unseen,
+    Cause, Change, Motion, Point, RealTime, Rule, Ruling, Stopped, TurnAction, TurnLimits, Turns,
+    TurnsBuilder, unseen,
 };
 use formic_ecs::prelude::*;
 
@@ -223,4 +225,27 @@ fn a_hook_that_asks_what_would_be_is_told_by_cells_that_do_not_know_yet_what_it_
     let mut turns = bare().real_time(hook).build(&mut world).unwrap();
     turns.act(&mut world, Deed::Wait, unseen);
     assert_eq!(turns.now(&world).cell((0, 0)).count::<Solid>(), 1);
+}
+
+#[test]
+fn an_action_that_is_due_comes_before_the_hooks_of_its_time_and_they_wait_for_it() {
+    let mut world = World::new();
+    let who = put(&mut world, &[&Health(9)]);
+    let again = Rule::on("again", move |_, hurt: Change<'_, Health>, reactions| {
+        if hurt.value.0 == 8 {
+            reactions.push_after(20, Deed::Hurt(who, 1));
+        }
+        Ruling::pass()
+    });
+    let seen = Arc::new(Mutex::new(Vec::new()));
+    let noted = seen.clone();
+    let hook = RealTime::new("look", move |point: &mut Point<'_, Deed>| {
+        let health = point.now().get::<Health>(who).unwrap().0;
+        noted.lock().unwrap().push((point.time(), health));
+        Motion::Still
+    });
+    let mut turns = bare().rule(again).real_time(hook).build(&mut world).unwrap();
+    let end = turns.act(&mut world, Deed::Hurt(who, 1), unseen);
+    assert_eq!(*seen.lock().unwrap(), [(10, 8), (20, 7)]);
+    assert_eq!((end.time, end.commits, end.stopped), (20, 2, None));
 }

@@ -431,6 +431,18 @@ fn rules_that_rewrite_each_other_for_ever_are_refused() {
     let end = turns.act(&mut world, Deed::Echo(0), unseen);
     assert_eq!(end.decision, Decision::Refused(Refusal::RewrittenTooOften { limit: 3 }));
     assert_eq!((end.commits, end.rejections), (0, 1));
+    // As often as the limit says it may be.
+    let up_to = |most: u32| {
+        let turn_on = Rule::always("louder", move |case, _| match *case.kind {
+            Deed::Echo(number) if number < most => Ruling::rewrite(Deed::Echo(number + 1)),
+            _ => Ruling::pass(),
+        });
+        let limits = TurnLimits { rewrites: 3, ..TurnLimits::default() };
+        let mut turns = bare().rule(turn_on).limits(limits).build(&mut world).unwrap();
+        turns.act(&mut world, Deed::Echo(0), unseen).decision
+    };
+    let refused = Decision::Refused(Refusal::RewrittenTooOften { limit: 3 });
+    assert_eq!([3, 4].map(up_to), [Decision::Accepted, refused]);
 }
 
 #[test]

@@ -94,6 +94,43 @@ fn a_story_that_does_not_ask_keeps_so_many_events_and_hears_that_it_has_missed_t
     assert_eq!(stage.slot(agent).ended(), Some(Ended::Failed));
 }
 
+#[test]
+fn one_notice_of_what_was_missed_stands_where_the_first_loss_was() {
+    for later in [2, 1_024] {
+        let (mut stage, agent) = Stage::with(move |context| async move {
+            let me = context.with(|tick, _| tick.agent()).await;
+            context.subscribe(me, EventKinds::ALL).await;
+            context.sleep(50).await;
+            if later == 2 {
+                assert_eq!(context.next().await.event, Ok(Ping(1)));
+            }
+            assert_eq!(context.next().await.event, Err(NoEvent::Missed));
+            for _ in 1..later {
+                assert_eq!(context.next().await.event, Ok(Ping(2)));
+            }
+            assert_eq!(context.next().await.event, Ok(Ping(3)));
+            Ok(())
+        });
+        stage.tick();
+        let other = stage.world.spawn(activity::idle::<Async<Tale>>());
+        stage.post(agent, 1);
+        stage.tick();
+        // What may have been lost with a run comes after the first event, and where that is lost as well,
+        // in its place.
+        for posts in [later - 1, 0] {
+            let failing = Async::<Tale>::new("failing", stumble);
+            activity::order(&mut stage.world, other, 1, failing).unwrap();
+            stage.tick_that_panics();
+            stage.tick();
+            (0..posts).for_each(|_| stage.post(agent, 2));
+            stage.tick();
+        }
+        stage.post(agent, 3);
+        (0..50).for_each(|_| stage.tick());
+        assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
+    }
+}
+
 pub(super) async fn stumble(_: AsyncContext<Tale>) -> Result<(), String> {
     panic!("on purpose")
 }

@@ -299,3 +299,53 @@ fn a_question_that_the_story_has_let_go_of_is_not_asked() {
     stage.tick();
     assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
 }
+
+/// A game's own activity that ticks the one inside it twice too often.
+struct Twice {
+    inner: Async<Tale>,
+    said: Arc<Mutex<Vec<String>>>,
+}
+
+impl activity::Activity for Twice {
+    type Domain = Tale;
+    const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+
+    fn name(&self) -> std::borrow::Cow<'_, str> {
+        self.inner.name()
+    }
+
+    fn on_tick(
+        &mut self,
+        tick: &mut activity::Tick<'_, Tale>,
+        gold: &ComponentLookup<'_, &'static Gold>,
+    ) -> activity::Status<String> {
+        let mut said = self.said.lock().unwrap();
+        said.extend((0..3).map(|_| format!("{:?}", self.inner.on_tick(tick, gold))));
+        activity::Status::Finished(activity::Ending::Success)
+    }
+
+    fn on_finish(
+        self,
+        ending: &activity::Ending<String>,
+        effects: &mut activity::Effects<'_, Tale>,
+        gold: &ComponentLookup<'_, &'static Gold>,
+    ) {
+        self.inner.on_finish(ending, effects, gold);
+    }
+}
+
+#[test]
+fn a_story_that_has_ended_is_not_told_again() {
+    let mut world = World::new();
+    let agent = world.spawn(activity::idle::<Twice>());
+    let said = Arc::new(Mutex::new(Vec::new()));
+    let inner = Async::new("telling", |_| async { Ok(()) });
+    activity::order(&mut world, agent, 1, Twice { inner, said: said.clone() }).unwrap();
+    let live = |activities: Activities<Twice>, gold: ComponentLookup<&'static Gold>| {
+        activities.run(0, &gold);
+    };
+    let mut schedule = Schedule::builder().add(live).build(&mut world).unwrap();
+    assert!(schedule.run(&mut world, &Pool::new(Threads::None).unwrap()).failures.is_empty());
+    let again = "Finished(Interrupted)";
+    assert_eq!(*said.lock().unwrap(), ["Finished(Success)", again, again]);
+}

@@ -149,3 +149,30 @@ fn a_story_whose_call_has_come_does_not_seem_to_wait_for_another() {
         assert_eq!(stage.slot(agent).state(), State::Active, "it is counted, not forgotten");
     }
 }
+
+#[test]
+fn a_future_that_never_waits_is_cut_off_in_each_tick_and_goes_on_in_the_next() {
+    let asked = Arc::new(AtomicUsize::new(0));
+    let counter = asked.clone();
+    let (mut stage, agent) = Stage::with(|context| async move {
+        for _ in 0..25_000 {
+            let counter = counter.clone();
+            let asks = context.with(move |tick, _| {
+                // Only something to wait for lets an activity sleep.
+                if counter.fetch_add(1, Ordering::Relaxed) == 0 {
+                    tick.subscribe(tick.agent(), EventKinds::one(1));
+                }
+            });
+            asks.await;
+        }
+        Ok(())
+    });
+    for expected in [10_000, 20_000] {
+        stage.tick();
+        assert_eq!(asked.load(Ordering::Relaxed), expected);
+        assert_eq!(stage.slot(agent).state(), State::Active);
+    }
+    stage.tick();
+    assert_eq!(asked.load(Ordering::Relaxed), 25_000);
+    assert_eq!(stage.slot(agent).ended(), Some(Ended::Success));
+}

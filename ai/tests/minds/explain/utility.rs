@@ -118,6 +118,20 @@ fn ranks_and_cooldowns_are_told() {
 }
 
 #[test]
+fn an_option_is_outranked_only_by_one_of_a_higher_rank() {
+    let reasoner = Reasoner::new()
+        .option("eat", plain(0).rank(1))
+        .option("sleep", plain(1))
+        .option("play", plain(2).rank(1));
+    let mut stage = stage(reasoner);
+    stage.sense([0.5, 0.9, 0.7]);
+    stage.ticks(1);
+    let decision = stage.decisions().remove(0);
+    let verdicts: Vec<_> = decision.candidates.iter().map(|it| it.verdict.clone()).collect();
+    assert_eq!(verdicts, [Verdict::Beaten, Verdict::Outranked, Verdict::Chosen]);
+}
+
+#[test]
 fn the_record_says_what_was_chosen_however_it_is_selected() {
     for select in [Select::Highest, Select::FirstAbove(0.2), Select::WeightedRandom] {
         let curve = Curve::logistic(10.0, 0.5);
