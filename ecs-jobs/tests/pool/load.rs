@@ -1,11 +1,11 @@
 //! Promises under load: that nothing starves, that a thread may leave, that costs end, and
 //! that no failure is forgotten.
 
-use crate::support::{pool, within};
+use crate::support::{pool, wait_until, within};
 use formic_jobs::{JobError, JobHandle, Pool, Scope};
 use std::panic::resume_unwind;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
-use std::sync::{Arc, Barrier, OnceLock, mpsc};
+use std::sync::{Arc, Barrier, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
 
 fn pause(milliseconds: u64) {
@@ -132,6 +132,29 @@ fn a_job_that_schedules_itself_again_keeps_no_other_waiting() {
     });
 }
 
+#[test]
+fn a_chain_in_the_background_gives_way_to_frame_work_between_its_jobs() {
+    let pool = Arc::new(pool(1));
+    let order = Arc::new(Mutex::new(Vec::new()));
+    let note = |number: u32| {
+        let order = Arc::clone(&order);
+        move || order.lock().expect("no test panics with it").push(number)
+    };
+    let (go, gone) = mpsc::channel();
+    let (inside, frame, begin) = (Arc::clone(&pool), note(2), note(1));
+    // All are there before the first ends.
+    let first = pool.in_background().schedule(move || {
+        gone.recv().expect("the test goes on");
+        begin();
+        inside.schedule(frame);
+    });
+    let second = pool.in_background().after(&[first]).schedule(note(3));
+    pool.in_background().after(&[second]).schedule(note(4));
+    go.send(()).expect("the job waits");
+    wait_until(|| order.lock().expect("no test panics with it").len() == 4);
+    assert_eq!(*order.lock().expect("no test panics with it"), [1, 2, 3, 4]);
+}
+
 fn fail() {
     resume_unwind(Box::new("on purpose"));
 }
@@ -211,8 +234,8 @@ fn jobs_wait_for_each_other_in_a_cycle_and_are_told_so() {
     }
     within(Duration::from_secs(30), || {
         let pool = Arc::new(pool(2));
-        let handles = Arc::new(std::sync::Mutex::new(Vec::new()));
-        let errors = Arc::new(std::sync::Mutex::new(Vec::new()));
+        let handles = Arc::new(Mutex::new(Vec::new()));
+        let errors = Arc::new(Mutex::new(Vec::new()));
         let wait_for = |other: usize| {
             let (pool, handles, errors) =
                 (Arc::clone(&pool), Arc::clone(&handles), Arc::clone(&errors));
@@ -314,7 +337,7 @@ fn deep(pool: &Arc<Pool>, left: usize) -> Result<(), JobError> {
     if left == 0 {
         return Ok(());
     }
-    let (inside, result) = (Arc::clone(pool), Arc::new(std::sync::Mutex::new(None)));
+    let (inside, result) = (Arc::clone(pool), Arc::new(Mutex::new(None)));
     let told = Arc::clone(&result);
     let job = pool.schedule(move || *told.lock().unwrap() = Some(deep(&inside, left - 1).is_ok()));
     pool.try_complete(job)

@@ -290,6 +290,35 @@ fn values_that_their_codecs_cannot_write_are_listed() {
     assert_eq!(texts.len(), 3, "{texts:?}");
 }
 
+/// They have not aged since.
+#[test]
+fn events_that_a_system_sent_between_two_runs_are_read_in_the_loaded_game() {
+    let send = |world: &mut World| {
+        for number in [3, 5] {
+            world
+                .run_system(&pool(0), move |mut coins: EventWriter<Coin>| coins.send(Coin(number)));
+        }
+    };
+    let (mut world, mut schedule) = begin();
+    schedule.run(&mut world, &pool(0));
+    send(&mut world);
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut other, mut its_schedule) = build();
+    save.load(&mut other, &mut its_schedule).unwrap();
+    assert_eq!(Save::of(&other, &its_schedule).unwrap(), save);
+    let (mut silent, mut last_schedule) = begin();
+    last_schedule.run(&mut silent, &pool(0));
+    for run in 0..4 {
+        schedule.run(&mut world, &pool(0));
+        its_schedule.run(&mut other, &pool(0));
+        last_schedule.run(&mut silent, &pool(0));
+        assert_eq!(hash(&other), hash(&world), "run {run}");
+        assert_ne!(hash(&silent).1, hash(&world).1, "they are read");
+        send(&mut world);
+        send(&mut other);
+    }
+}
+
 /// A resource of events is the schedule's, but a game may take it out.
 #[test]
 fn events_that_were_taken_out_are_not_there_in_the_loaded_game() {
