@@ -419,6 +419,30 @@ mod tests {
     }
 
     #[test]
+    fn a_table_that_is_out_of_step_is_found() {
+        let check = |spoil: fn(&mut Entities), expected: &str| {
+            let mut entities = Entities::new();
+            let all: Vec<Entity> = (0..4).map(|_| entities.allocate(HERE)).collect();
+            entities.free(all[1]);
+            entities.free(all[2]);
+            entities.check().expect("consistent");
+            spoil(&mut entities);
+            let found = entities.check().expect_err("it was spoiled");
+            assert!(found.contains(expected), "{found}");
+        };
+        check(|it| it.live_count += 1, "live entities");
+        check(|it| it.slots[3].generation |= EMPTY, "live entities");
+        check(|it| it.reserved_count += 1, "reserved handles");
+        check(|it| it.slots[2].word = RESERVED, "reserved handles");
+        // The list goes from the second slot to the first.
+        check(|it| it.free_head = 0, "a slot in use");
+        check(|it| it.slots[1].word = 2, "a cycle");
+        check(|it| it.free_head = 1, "misses a slot");
+        check(|it| it.free_head = LIST_END, "misses a slot");
+        check(|it| it.slots[1].word = 77, "misses a slot");
+    }
+
+    #[test]
     fn a_slot_whose_generations_are_exhausted_is_retired() {
         let mut entities = Entities::new();
         let first = entities.allocate(HERE);

@@ -386,3 +386,31 @@ impl Component for Despawned {
         "formic_ecs::Despawned"
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(crate::Component)]
+    struct Gold;
+
+    #[derive(crate::Component)]
+    struct Silver;
+
+    #[test]
+    fn a_registry_that_is_out_of_step_is_found() {
+        let check = |spoil: fn(&mut Registry), expected: &str| {
+            let mut world = crate::world::World::new();
+            world.register::<Gold>();
+            world.register::<Silver>();
+            let registry = &mut world.registry;
+            assert_eq!(registry.check(), Ok(()));
+            spoil(registry);
+            assert_eq!(registry.check().expect_err("it was spoiled").0, expected);
+        };
+        check(|it| it.infos.swap(0, 1), "I-9");
+        check(|it| assert!(it.ids.remove(&TypeId::of::<Gold>()).is_some()), "I-9");
+        check(|it| _ = it.ids.insert(TypeId::of::<u8>(), it.infos[0].id), "I-9");
+        check(|it| _ = it.ids.insert(TypeId::of::<Gold>(), it.infos[1].id), "I-9");
+    }
+}

@@ -80,3 +80,32 @@ impl World {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[derive(crate::Component)]
+    struct Gold;
+
+    #[test]
+    fn entities_and_rows_that_are_out_of_step_are_found() {
+        let mut world = World::new();
+        let [one, two] = [world.spawn(Gold), world.spawn(Gold)];
+        world.check().expect("in order");
+        let fault = |world: &World| {
+            let fault = world.check().expect_err("it was spoiled");
+            assert_eq!(fault.invariant, "I-1");
+            fault.detail
+        };
+        let places = [one, two].map(|entity| world.entities.get(entity).expect("alive"));
+        let [first, second] = places;
+        world.entities.set_place(one, second);
+        assert!(fault(&world).contains("listed in"));
+        world.entities.set_place(one, first);
+        let ghost = world.entities.allocate(first);
+        assert!(fault(&world).contains("2 rows for 3 entities"));
+        world.entities.free(ghost);
+        world.check().expect("in order");
+    }
+}

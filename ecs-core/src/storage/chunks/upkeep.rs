@@ -193,3 +193,63 @@ impl Chunks {
         expect(block_count == self.blocks.len(), "I-3", "a block has no chunk")
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::world::World;
+
+    #[derive(crate::Component)]
+    #[component(tracked, enableable)]
+    struct Fuel([u64; 16]);
+
+    #[test]
+    fn chunks_that_are_out_of_order_are_found() {
+        let mut world = World::new();
+        let tank = world.spawn(Fuel([0; 16]));
+        while world.archetypes()[1].chunk_count() < 3 {
+            world.spawn(Fuel([1; 16]));
+        }
+        world.despawn(tank).expect("alive");
+        world.spawn(Fuel([2; 16]));
+        world.spawn(Fuel([3; 16]));
+        let version = world.version();
+        let id = world.archetypes()[1].id();
+        let chunks = &mut world.archetypes.get_mut(id).chunks;
+        let fault = |chunks: &Chunks| chunks.check(version).expect_err("it was spoiled").0;
+        assert_eq!(chunks.check(version), Ok(()));
+        assert_eq!(chunks.check(0).expect_err("from the future").0, "I-7");
+
+        chunks.row_count += 1;
+        assert_eq!(fault(chunks), "I-4");
+        chunks.row_count -= 1;
+        chunks.last_capacity += 1;
+        assert_eq!(fault(chunks), "I-4");
+        chunks.last_capacity -= 1;
+        chunks.heads.swap(0, 2);
+        assert_eq!(fault(chunks), "I-4", "the first is not full");
+        chunks.heads.swap(0, 2);
+        chunks.used -= 1;
+        chunks.last_capacity = chunks.capacity(chunks.used - 1);
+        assert_eq!(fault(chunks), "I-4", "one after the last is not empty");
+        chunks.used += 1;
+        chunks.last_capacity = chunks.capacity(chunks.used - 1);
+
+        chunks.blocks.swap(0, 1);
+        assert_eq!(fault(chunks), "I-3", "a chunk begins in another block");
+        chunks.blocks.swap(0, 1);
+        let block = chunks.blocks.pop().expect("there are three");
+        assert_eq!(fault(chunks), "I-3", "a chunk has no block");
+        chunks.blocks.push(block);
+
+        let last = chunks.capacity(2) - 1;
+        assert!(chunks.len(2) <= last, "there is room");
+        chunks.marks(2).bits(0).bit(last).set(true);
+        assert_eq!(fault(chunks), "I-5");
+        chunks.marks(2).bits(0).bit(last).set(false);
+        assert_eq!(chunks.check(version), Ok(()));
+        let versions = &chunks.marks(2).versions[0];
+        versions.set(0, version + 1, versions.added.get(0));
+        assert_eq!(fault(chunks), "I-14");
+    }
+}
