@@ -4,7 +4,7 @@ use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::queue_poll;
 use crate::shared::Shared;
 use crate::sync::{Arc, Mutex, Weak, downgrade};
-use crate::worker::run_until;
+use crate::worker::{run_one, run_until};
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -42,6 +42,8 @@ pub(crate) fn block_on<F: Future>(shared: &Arc<Shared>, future: F) -> F::Output 
         if let Poll::Ready(output) = future.as_mut().poll(&mut Context::from_waker(&waker)) {
             return output;
         }
+        // A future that has woken itself leaves turns to others: it may wait for what they do.
+        run_one(shared);
         run_until(shared, None, || std::mem::take(&mut *thread_waker.is_woken.lock()));
     }
 }

@@ -3,8 +3,11 @@
 
 use crate::complete::one_deeper;
 use crate::context::WorkerContext;
+use crate::handle::JobError;
 use crate::panic_slot::{catch, never_unwinding};
-use crate::run_job::{IN_A_ROW_MAX, has_pinned, run_all_pinned, run_chain, take_any};
+use crate::run_job::{
+    IN_A_ROW_MAX, has_pinned, run_all_pinned, run_chain, run_only, run_pinned, take_any,
+};
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::Tag;
 use crate::slots::JobId;
@@ -22,7 +25,7 @@ pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
             // Jobs that are ready when the pool closes still run.
             let has_any = || shared.has_work(HelpScope::All) || !shared.ready.is_empty();
             let is_over = |has_job: bool| !has_job && shared.is_closing() && !has_any();
-            work_until(shared, context, (true, false), None, is_over);
+            work_until(shared, context, (true, false), None, is_over).expect("it is in no wait");
         });
     });
 }
@@ -43,7 +46,12 @@ pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl
                 true
             })
         };
-        work_until(shared, context, (is_worker, true), job, is_over);
+        let work = || work_until(shared, context, (is_worker, true), job, is_over);
+        let pool = (shared.number, &shared.slots);
+        or_too_deep(match job {
+            None => work(),
+            Some(job) => shared.wait_graph.while_waiting(pool, context.job.get(), job, work),
+        });
         if let Some(payload) = panic {
             resume_unwind(payload);
         }
@@ -57,9 +65,38 @@ pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
             context.cancels_main_jobs.set(cancels_main_jobs);
             // This is asked before each job, and the sums cost more than a job.
             let is_over = |has_job: bool| !has_job && shared.slots.all_ended();
-            work_until(shared, context, (false, true), None, is_over);
+            or_too_deep(work_until(shared, context, (false, true), None, is_over));
         });
     }
+}
+
+/// Runs one ready job, those for this thread first, and returns whether there was one.
+pub(crate) fn run_one(shared: &Shared) -> bool {
+    WorkerContext::with(shared, |context| {
+        let mut has_run = false;
+        let run = || {
+            has_run = run_pinned(shared, context) || {
+                let job = take_any(shared);
+                job.map(|job| run_only(shared, context, job)).is_some()
+            };
+        };
+        or_too_deep(one_deeper(context, run));
+        has_run
+    })
+}
+
+/// Runs the jobs for this thread that are ready by now, and returns their number.
+pub(crate) fn run_main_jobs(shared: &Shared) -> usize {
+    WorkerContext::with(shared, |context| {
+        let mut count = 0;
+        let run = || count = run_all_pinned(shared, context, || false);
+        or_too_deep(one_deeper(context, run));
+        count
+    })
+}
+
+fn or_too_deep(result: Result<(), JobError>) {
+    result.unwrap_or_else(|error| panic!("{error}"));
 }
 
 fn work_until(
@@ -68,12 +105,11 @@ fn work_until(
     (is_worker, is_conditional): (bool, bool),
     job: Option<JobId>,
     condition: impl FnMut(bool) -> bool,
-) {
+) -> Result<(), JobError> {
     let is_reached = false;
     let mut goal =
         WorkGoal { shared, context, job, is_worker, is_conditional, condition, is_reached };
     one_deeper(context, || wait(shared, context, &mut goal))
-        .unwrap_or_else(|error| panic!("{error}"));
 }
 
 /// The goal of a thread that works until a condition holds.

@@ -36,7 +36,7 @@ impl Pool {
     }
 
     /// Polls `future` on this thread until it is ready, and works for the pool between polls, as
-    /// [`run_until`](Self::run_until) does.
+    /// [`run_until`](Self::run_until) does: a future that wakes itself also leaves a turn to a job.
     ///
     /// # Panics
     ///

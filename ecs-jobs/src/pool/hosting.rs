@@ -1,10 +1,8 @@
 //! The calls by which a host lends its threads to the pool.
 
-use crate::context::WorkerContext;
 use crate::handle::JobHandle;
 use crate::pool::Pool;
-use crate::run_job::{run_all_pinned, run_only, run_pinned, take_any};
-use crate::worker::run_until;
+use crate::worker::{run_main_jobs, run_one, run_until};
 use std::time::Duration;
 
 /// # Threads of the host
@@ -58,7 +56,7 @@ impl Pool {
     /// # Panics
     ///
     /// Panics if `job` is of another pool, if a job waits for itself, or if this thread is already in 128
-    /// nested waits.
+    /// nested waits; in debug builds, also if a job waits for itself through other jobs.
     pub fn run_until_done(&self, job: JobHandle) {
         self.check_wait(job);
         run_until(&self.shared, Some(job.id), || self.shared.slots.is_done(job.id));
@@ -76,6 +74,10 @@ impl Pool {
     /// For a host that lends the pool a short time slice. Jobs that become ready through this one are
     /// left to the next call or to other threads.
     ///
+    /// # Panics
+    ///
+    /// Panics if this thread is already in 128 nested waits, among which such calls count.
+    ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
     /// let pool = Pool::new(Threads::Host(0))?;
@@ -87,21 +89,17 @@ impl Pool {
     /// # Ok::<(), formic_jobs::PoolError>(())
     /// ```
     pub fn try_run_one(&self) -> bool {
-        let shared = &*self.shared;
-        WorkerContext::with(shared, |context| {
-            if run_pinned(shared, context) {
-                return true;
-            }
-            let Some(job) = take_any(shared) else { return false };
-            run_only(shared, context, job);
-            true
-        })
+        run_one(&self.shared)
     }
 
     /// Runs the jobs for the main thread that are ready by now and returns their number. Those that become
     /// ready through them are left to the next call. On any other thread it runs none.
+    ///
+    /// # Panics
+    ///
+    /// Panics if this thread is already in 128 nested waits, among which such calls count.
     pub fn run_main_thread_jobs(&self) -> usize {
-        WorkerContext::with(&self.shared, |context| run_all_pinned(&self.shared, context, || false))
+        run_main_jobs(&self.shared)
     }
 
     /// Returns the time of the pool's clock: the time since the pool was created, or that of the [host's

@@ -87,6 +87,33 @@ fn a_thread_that_blocks_on_a_future_runs_the_jobs_that_wake_it() {
 }
 
 #[test]
+fn a_future_that_wakes_itself_leaves_turns_to_what_it_waits_for() {
+    for threads in [Threads::None, Threads::Host(0), Threads::Host(1), Threads::Own(1)] {
+        within(Duration::from_secs(30), move || {
+            let pool = Arc::new(Pool::new(threads).expect("threads are granted"));
+            let shown = pool.on_main().schedule(|| ());
+            let loaded = pool.spawn_future(yields(100));
+            pool.block_on(async {
+                while !(pool.is_done(shown) && loaded.is_done()) {
+                    yields(1).await;
+                }
+            });
+            // On a worker that is the only one.
+            let inside = Arc::clone(&pool);
+            let task = pool.spawn_future(async move {
+                let job = inside.spawn_future(yields(100));
+                inside.block_on(async {
+                    while !job.is_done() {
+                        yields(1).await;
+                    }
+                });
+            });
+            pool.block_on(task);
+        });
+    }
+}
+
+#[test]
 fn a_panic_of_a_future_is_resumed_where_it_is_awaited_and_the_pool_goes_on() {
     for pool in pools() {
         let task = pool.spawn_future::<()>(async {

@@ -3,7 +3,7 @@
 
 use crate::support::{pool, wait_until, within};
 use formic_jobs::{JobError, JobHandle, Pool, Scope};
-use std::panic::resume_unwind;
+use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex, OnceLock, mpsc};
 use std::time::{Duration, Instant};
@@ -197,9 +197,7 @@ fn payloads_of_many_failures_are_dropped_and_a_flush_costs_nothing_after_them() 
         assert!(kept <= 2_000, "{kept} payloads are kept");
         let mut last = None;
         // Each flush resumes one panic, as long as there are any.
-        while let Err(payload) =
-            std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| pool.flush()))
-        {
+        while let Err(payload) = catch_unwind(AssertUnwindSafe(|| pool.flush())) {
             last = Some(payload);
         }
         assert!(last.is_some());
@@ -232,35 +230,38 @@ fn jobs_wait_for_each_other_in_a_cycle_and_are_told_so() {
     if !cfg!(debug_assertions) {
         return;
     }
-    within(Duration::from_secs(30), || {
-        let pool = Arc::new(pool(2));
-        let handles = Arc::new(Mutex::new(Vec::new()));
-        let errors = Arc::new(Mutex::new(Vec::new()));
-        let wait_for = |other: usize| {
-            let (pool, handles, errors) =
-                (Arc::clone(&pool), Arc::clone(&handles), Arc::clone(&errors));
-            move || {
-                let handle = loop {
-                    if let Some(&handle) = handles.lock().unwrap().get(other) {
-                        break handle;
-                    }
-                    pause(1);
-                };
-                let wait = std::panic::AssertUnwindSafe(|| pool.complete(handle));
-                if let Err(payload) = std::panic::catch_unwind(wait) {
-                    let text = payload.downcast_ref::<String>().cloned();
-                    errors.lock().unwrap().push(text.unwrap_or_default());
+    let waits: [fn(&Pool, JobHandle); 2] = [Pool::complete, Pool::run_until_done];
+    within(Duration::from_secs(30), move || waits.into_iter().for_each(wait_in_a_cycle));
+}
+
+fn wait_in_a_cycle(wait: fn(&Pool, JobHandle)) {
+    let pool = Arc::new(pool(2));
+    let handles = Arc::new(Mutex::new(Vec::new()));
+    let errors = Arc::new(Mutex::new(Vec::new()));
+    let wait_for = |other: usize| {
+        let (pool, handles, errors) =
+            (Arc::clone(&pool), Arc::clone(&handles), Arc::clone(&errors));
+        move || {
+            let handle = loop {
+                if let Some(&handle) = handles.lock().unwrap().get(other) {
+                    break handle;
                 }
+                pause(1);
+            };
+            let wait = AssertUnwindSafe(|| wait(&pool, handle));
+            if let Err(payload) = catch_unwind(wait) {
+                let text = payload.downcast_ref::<String>().cloned();
+                errors.lock().unwrap().push(text.unwrap_or_default());
             }
-        };
-        let jobs = [pool.schedule(wait_for(1)), pool.schedule(wait_for(0))];
-        pause(50);
-        handles.lock().unwrap().extend(jobs);
-        jobs.iter().for_each(|&job| drop(pool.try_complete(job)));
-        let errors = errors.lock().unwrap();
-        assert_eq!(errors.len(), 1, "one of the two is told: {errors:?}");
-        assert!(errors[0].contains("JobHandle"), "it names the jobs: {errors:?}");
-    });
+        }
+    };
+    let jobs = [pool.schedule(wait_for(1)), pool.schedule(wait_for(0))];
+    pause(50);
+    handles.lock().unwrap().extend(jobs);
+    jobs.iter().for_each(|&job| drop(pool.try_complete(job)));
+    let errors = errors.lock().unwrap();
+    assert_eq!(errors.len(), 1, "one of the two is told: {errors:?}");
+    assert!(errors[0].contains("JobHandle"), "it names the jobs: {errors:?}");
 }
 
 /// The main thread runs what is for it in each of its waits, also in that of a job.
@@ -285,8 +286,8 @@ fn a_job_for_the_main_thread_that_waits_for_the_one_below_it_is_told_so() {
             host.on_main().schedule(move || {
                 begin.send(()).expect("the job below waits for it");
                 let below = *handle.get().expect("it is set");
-                let wait = std::panic::AssertUnwindSafe(|| pool.complete(below));
-                tell.send(std::panic::catch_unwind(wait)).expect("the test waits for it");
+                let wait = AssertUnwindSafe(|| pool.complete(below));
+                tell.send(catch_unwind(wait)).expect("the test waits for it");
             });
             begun.recv().expect("it begins");
         });
@@ -364,7 +365,24 @@ fn waits_inside_of_waits_end_with_an_error_before_the_stack_does() {
         pool.complete(pool.schedule(|| ()));
         drop(deep_in_any(&pool, 100_000));
         pool.complete(pool.schedule(|| ()));
+        let work: [fn(&Pool); 2] =
+            [|pool| _ = pool.try_run_one(), |pool| _ = pool.run_main_thread_jobs()];
+        for work in work {
+            deep_in_single_jobs(&pool, 100_000, work);
+            while catch_unwind(AssertUnwindSafe(|| pool.flush())).is_err() {}
+        }
     });
+}
+
+/// Runs a job inside of a job, and so on, without waiting for it.
+fn deep_in_single_jobs(pool: &Arc<Pool>, left: usize, work: fn(&Pool)) {
+    let inside = Arc::clone(pool);
+    pool.on_main().schedule(move || {
+        if left > 0 {
+            deep_in_single_jobs(&inside, left - 1, work);
+        }
+    });
+    work(pool);
 }
 
 #[test]
