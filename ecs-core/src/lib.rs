@@ -140,9 +140,9 @@ pub use world::{
 #[doc(hidden)]
 pub mod __private {
     pub use crate::component::{
-        FieldProbe, FieldTexts, IdSource, Probe, ProbeFallback, Registry, ShowDebug, ShowFour,
-        ShowNothing, ShowText, ShowThree, ShowTwo, enum_text, field_text, not_editable, offset_in,
-        struct_text, variant_text,
+        FieldProbe, FieldTexts, IdSource, InfoOf, Probe, ProbeFallback, Registry, ShowDebug,
+        ShowFour, ShowNothing, ShowText, ShowThree, ShowTwo, enum_text, field_text, not_editable,
+        offset_in, struct_text, variant_text,
     };
     pub use crate::entity::EntityBits;
     pub use crate::hash::{HashByState, HashBytes, HashElements, HashProbe, bytes_of_packed};

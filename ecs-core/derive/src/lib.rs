@@ -76,6 +76,15 @@ fn name_fn(options: &Options) -> Tokens {
     quote! { #( fn name() -> &'static str { #name } )* }
 }
 
+/// Generates the description of the type, which is compiled only here.
+fn info_fn() -> Tokens {
+    quote! {
+        fn info() -> _formic_ecs::__private::InfoOf<Self> {
+            _formic_ecs::__private::InfoOf::of()
+        }
+    }
+}
+
 /// The options of `#[component(...)]` on a type.
 const OPTIONS: &[&str] = &[
     "enableable",
@@ -105,7 +114,8 @@ fn expand(input: &DeriveInput) -> Result<Tokens> {
         let map = if map_entities.is_none() { probe("MAP_ENTITIES") } else { Tokens::new() };
         // Buffers are formatted element by element, if at all: the constant belongs to `Component`.
         let debug = if options.buffer.is_none() { probe("DEBUG") } else { Tokens::new() };
-        quote! { #clone #bytes #map #debug }
+        let info = if options.buffer.is_none() { info_fn() } else { Tokens::new() };
+        quote! { #clone #bytes #map #debug #info }
     } else {
         Tokens::new()
     };

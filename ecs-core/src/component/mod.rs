@@ -31,7 +31,7 @@ pub use fields::{
 pub use fields::{FieldTexts, enum_text, struct_text};
 pub use hash_rule::HashRule;
 pub(crate) use registry::{ArchetypeFlags, ComponentKind};
-pub use registry::{ComponentInfo, Despawned, IdSource, Registry};
+pub use registry::{ComponentInfo, Despawned, IdSource, InfoOf, Registry};
 
 /// Data that entities can have. Any type that can be shared and sent between threads can be a component.
 ///
@@ -204,6 +204,14 @@ pub trait Component: Send + Sync + Sized + 'static {
     #[must_use]
     fn fields() -> Name {
         Name::from("")
+    }
+
+    /// The description of the type in worlds. Derived code repeats this function, so that it is compiled in
+    /// the crate of the type, and not again in each crate that names the type in a query.
+    #[doc(hidden)]
+    #[must_use]
+    fn info() -> InfoOf<Self> {
+        InfoOf::of()
     }
 }
 

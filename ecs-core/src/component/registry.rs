@@ -4,6 +4,7 @@ use alloc::vec::Vec;
 use core::alloc::Layout;
 use core::any::TypeId;
 use core::ffi::c_void;
+use core::marker::PhantomData;
 
 use super::{Codec, CodecKind, Component, ComponentId, DropValueFn, ErasedFns, HashRule};
 use crate::error::UnknownComponent;
@@ -69,7 +70,7 @@ impl ComponentInfo {
 
     /// Describes a Rust type under another name.
     pub(crate) fn named<T: Component>(name: Name) -> Self {
-        Self { kind: ComponentKind::Named(TypeId::of::<T>()), name, ..Self::of::<T>() }
+        Self { kind: ComponentKind::Named(TypeId::of::<T>()), name, ..T::info().0 }
     }
 
     /// Returns its number in this world.
@@ -152,6 +153,18 @@ impl ComponentInfo {
     }
 }
 
+/// The description of `T` and of no other type (I-9).
+#[derive(Debug)]
+pub struct InfoOf<T>(ComponentInfo, PhantomData<T>);
+
+impl<T: Component> InfoOf<T> {
+    /// Describes the type.
+    #[must_use]
+    pub fn of() -> Self {
+        Self(ComponentInfo::of::<T>(), PhantomData)
+    }
+}
+
 /// The maximum number of components of a world. It is low in tests, which reach it.
 const COMPONENTS_MAX: usize = if cfg!(test) { 100 } else { u32::MAX as usize };
 
@@ -170,7 +183,7 @@ pub struct Registry {
 impl Registry {
     /// Returns the id of `T`, and registers it first if necessary.
     pub(crate) fn register<T: Component>(&mut self) -> ComponentId {
-        self.obtain(TypeId::of::<T>(), ComponentInfo::of::<T>)
+        self.obtain(TypeId::of::<T>(), || T::info().0)
     }
 
     fn obtain(&mut self, type_id: TypeId, info: fn() -> ComponentInfo) -> ComponentId {
