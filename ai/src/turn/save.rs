@@ -23,6 +23,20 @@ struct SavedTurns {
     log: Vec<LoggedTurn<Vec<u8>>>,
 }
 
+// Not generic, so that programs do not compile it again.
+impl SavedTurns {
+    fn to_bytes(&self) -> Result<Vec<u8>, TurnsSaveError> {
+        let mut bytes = Vec::new();
+        let written = Codec::serde().write(self, &mut bytes);
+        written.map(|()| bytes).map_err(|_| TurnsSaveError::Malformed)
+    }
+
+    fn from_bytes(mut bytes: &[u8]) -> Result<Self, TurnsSaveError> {
+        let saved = Codec::serde().read(&mut bytes).ok().filter(|_| bytes.is_empty());
+        saved.ok_or(TurnsSaveError::Malformed)
+    }
+}
+
 impl<K: TurnActionKind> Turns<K> {
     /// Saves everything that lasts from one turn to the next, to be stored beside a
     /// [snapshot](World::snapshot) of the world: the schedule, the log, and what undoing needs. `kinds`
@@ -73,7 +87,7 @@ impl<K: TurnActionKind> Turns<K> {
             kinds.write(kind, &mut bytes).map_err(|_| TurnsSaveError::Decision)?;
             log.push(LoggedTurn { actor, kind: bytes, hash, broken_off });
         }
-        let saved = SavedTurns {
+        SavedTurns {
             clock: self.clock,
             vacant_next: self.vacant_next,
             schedule: self.schedule.clone(),
@@ -81,10 +95,8 @@ impl<K: TurnActionKind> Turns<K> {
             journal: self.journal.to_saved()?,
             records: self.records.clone(),
             log,
-        };
-        let mut bytes = Vec::new();
-        let written = Codec::serde().write(&saved, &mut bytes);
-        written.map(|()| bytes).map_err(|_| TurnsSaveError::Malformed)
+        }
+        .to_bytes()
     }
 
     /// Loads what was [saved](Self::save) by turns that were built the same way. The world is the one
@@ -96,10 +108,9 @@ impl<K: TurnActionKind> Turns<K> {
         &mut self,
         world: &World,
         kinds: Codec<K>,
-        mut bytes: &[u8],
+        bytes: &[u8],
     ) -> Result<(), TurnsSaveError> {
-        let saved = Codec::<SavedTurns>::serde().read(&mut bytes).ok().filter(|_| bytes.is_empty());
-        let saved = saved.ok_or(TurnsSaveError::Malformed)?;
+        let saved = SavedTurns::from_bytes(bytes)?;
         let (journal, records) = (self.journal.loaded(saved.journal)?, saved.records);
         let mut log = TurnLog::default();
         for LoggedTurn { actor, kind, hash, broken_off } in saved.log {
