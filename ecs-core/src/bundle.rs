@@ -181,11 +181,15 @@ pub(crate) fn with_starts<P: Parts, R>(
     f: impl FnOnce(&[NonNull<u8>]) -> R,
 ) -> R {
     // `COUNT` is a constant: the compiler keeps one of these branches, unrolled.
-    if P::COUNT > FEW {
+    if const { P::COUNT > FEW } {
         return f(&many_starts(P::COUNT, &start));
     }
     let mut starts = [NonNull::dangling(); FEW];
-    (0..P::COUNT).for_each(|k| starts[k] = start(k));
+    let mut k = 0;
+    while k < P::COUNT {
+        starts[k] = start(k);
+        k += 1;
+    }
     f(&starts[..P::COUNT])
 }
 

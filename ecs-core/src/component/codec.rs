@@ -287,9 +287,7 @@ impl<T> Codec<T> {
         match self.0 {
             Way::Unsaved => Err(CodecError),
             Way::Plain { read, .. } => {
-                let (bytes, rest) = source.split_at_checked(size_of::<T>()).ok_or(CodecError)?;
-                *source = rest;
-                read(bytes).ok_or(CodecError)
+                take(source, size_of::<T>(), 1).and_then(read).ok_or(CodecError)
             }
             Way::Custom { read, .. } => read(source),
         }
@@ -303,9 +301,14 @@ impl<T> Codec<T> {
         count: usize,
     ) -> Result<Option<&'a [u8]>, CodecError> {
         let Way::Plain { is_valid, .. } = self.0 else { return Ok(None) };
-        let len = size_of::<T>().checked_mul(count).ok_or(CodecError)?;
-        let (bytes, rest) = source.split_at_checked(len).ok_or(CodecError)?;
-        *source = rest;
+        let bytes = take(source, size_of::<T>(), count).ok_or(CodecError)?;
         if is_valid(bytes) { Ok(Some(bytes)) } else { Err(CodecError) }
     }
+}
+
+/// Takes the bytes of `count` values of `size` bytes.
+fn take<'a>(source: &mut &'a [u8], size: usize, count: usize) -> Option<&'a [u8]> {
+    let (bytes, rest) = source.split_at_checked(size.checked_mul(count)?)?;
+    *source = rest;
+    Some(bytes)
 }

@@ -196,7 +196,12 @@ unsafe fn clone_value<T: Component>(source: NonNull<u8>, target: NonNull<u8>, _s
 /// `value` points to an initialised `T` (I-2, I-9) that no thread writes.
 unsafe fn hash_value<T: Component>(value: NonNull<u8>, _size: usize, hasher: &mut StateHasher) {
     // SAFETY: the caller guarantees a `T` (I-9) that is initialised (I-2) and that no thread writes.
-    T::HASH.hash(unsafe { value.cast::<T>().as_ref() }, hasher);
+    let value = unsafe { value.cast::<T>().as_ref() };
+    if const { matches!(T::HASH, HashRule::Codec(_)) } {
+        T::HASH.hash(value, hasher);
+    } else {
+        T::HASH.hash_directly(value, hasher);
+    }
 }
 
 /// # Safety

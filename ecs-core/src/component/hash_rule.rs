@@ -89,19 +89,22 @@ impl<T> HashRule<T> {
     /// # Panics
     /// Panics if the codec fails to write the value.
     pub fn hash(&self, value: &T, hasher: &mut StateHasher) {
+        let Self::Codec(codec) = self else { return self.hash_directly(value, hasher) };
+        let mut bytes = Vec::new();
+        if codec.write(value, &mut bytes).is_err() {
+            panic!("the codec of {} cannot write a value", type_name::<T>());
+        }
+        hasher.write(&bytes);
+    }
+
+    /// Does the same for a rule without a codec, whose code the types that need none do without.
+    pub(super) fn hash_directly(&self, value: &T, hasher: &mut StateHasher) {
         match self {
             // A zero-sized value has no bytes, and bytemuck refuses to cast it.
             Self::Bytes(_) if size_of::<T>() == 0 => {}
             Self::Bytes(bytes) => hasher.write(bytes(core::slice::from_ref(value))),
             Self::Fields(hash) | Self::Partly(hash) => hash(value, hasher),
-            Self::Codec(codec) => {
-                let mut bytes = Vec::new();
-                if codec.write(value, &mut bytes).is_err() {
-                    panic!("the codec of {} cannot write a value", type_name::<T>());
-                }
-                hasher.write(&bytes);
-            }
-            Self::Unhashed => {}
+            Self::Codec(_) | Self::Unhashed => {}
         }
     }
 

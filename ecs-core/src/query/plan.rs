@@ -70,7 +70,7 @@ pub(super) fn plan<Q: QueryData, F: QueryFilter, Cached>(
     let mut access = Access::default();
     let state = TermsOf::<Q, F>::state(ids, &mut access);
     let clash = clash(&access, asker, type_name::<Q>(), ids.registry());
-    Plan { clash, ..Plan::new(world, state, access, update) }
+    Plan::new(world, state, access, clash, update)
 }
 
 fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Option<Box<str>> {
@@ -79,9 +79,15 @@ fn clash(access: &Access, asker: &str, name: &str, registry: &Registry) -> Optio
 }
 
 impl<State, Slots, Cached> Plan<State, Slots, Cached> {
-    pub(crate) fn new(world: u64, state: State, access: Access, update: UpdateFn<Self>) -> Self {
+    pub(crate) fn new(
+        world: u64,
+        state: State,
+        access: Access,
+        clash: Option<Box<str>>,
+        update: UpdateFn<Self>,
+    ) -> Self {
         let (matches, cached) = (Vec::new(), Vec::new());
-        let (epoch, seen, clash, cached_at, used_at) = (0, 0, None, 0, 0);
+        let (epoch, seen, cached_at, used_at) = (0, 0, 0, 0);
         Self {
             world,
             epoch,
@@ -137,9 +143,9 @@ impl<State, Slots, Cached> Plan<State, Slots, Cached> {
         for archetype in new {
             self.seen += 1;
             if hidden_too || !self.access.skips(archetype) {
-                let slots = slots(&self.state, archetype);
-                let archetype = archetype.id();
-                self.matches.extend(slots.map(|slots| Match { archetype, slots }));
+                if let Some(slots) = slots(&self.state, archetype) {
+                    self.matches.push(Match { archetype: archetype.id(), slots });
+                }
             }
         }
     }
@@ -150,8 +156,8 @@ impl<State: Copy, Slots, Cached: PartialEq> Plan<State, Slots, Cached> {
     /// apart from what is out of date (I-23).
     fn check(&self, archetypes: &[Archetype], directory: &Directory) -> CheckResult {
         let changes = directory.changes();
-        let again = Self::new(self.world, self.state, self.access.clone(), self.update);
-        let mut again = Self { used_at: changes, ..again };
+        let mut again = Self::new(self.world, self.state, self.access.clone(), None, self.update);
+        again.used_at = changes;
         (self.update)(&mut again, archetypes.get(..self.seen).unwrap_or_default(), directory);
         let listed = |plan: &Self| plan.matches.iter().map(|it| it.archetype).collect::<Vec<_>>();
         if again.seen != self.seen || listed(&again) != listed(self) {
@@ -259,13 +265,13 @@ fn update<Q: QueryData, F: QueryFilter>(
     } else if is_asked_again && plan.cached_at != changes {
         plan.cached.clear();
         // Chunks may be empty, since a first row does not count as a change.
-        plan.cached.extend((0..).zip(&plan.matches).filter_map(|(index, matched)| {
-            let Match { archetype, slots } = matched;
+        for (index, &Match { archetype, ref slots }) in (0..).zip(&plan.matches) {
             let chunks = &archetypes[archetype.index()].chunks;
-            let address = || Q::Parts::address(&slots.0, &ChunkRef::new(chunks, 0));
-            let archetype = *archetype;
-            (chunks.all_count() > 0).then(|| FirstChunk { archetype, index, address: address() })
-        }));
+            if chunks.all_count() > 0 {
+                let address = Q::Parts::address(&slots.0, &ChunkRef::new(chunks, 0));
+                plan.cached.push(FirstChunk { archetype, index, address });
+            }
+        }
         plan.cached_at = changes;
     }
 }

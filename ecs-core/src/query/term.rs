@@ -63,7 +63,7 @@ macro_rules! term {
                 $(const { assert!($may, $why_not) };)?
                 let id = ids.id::<T>();
                 $(access.add(Use::$use, id);)*
-                if T::ENABLEABLE && $bits {
+                if const { T::ENABLEABLE && $bits } {
                     access.add_narrowing(id);
                 }
                 (id, PhantomData)

@@ -353,7 +353,7 @@ impl DynamicQueryBuilder {
             }
         }
         let state = Terms { terms: terms.into(), filters: self.filters.into() };
-        Ok(DynamicQuery(Plan::new(world, state, access, |plan, archetypes, directory| {
+        Ok(DynamicQuery(Plan::new(world, state, access, None, |plan, archetypes, directory| {
             plan.find(archetypes, false, Terms::slots);
             plan.cached_at = directory.changes();
         })))

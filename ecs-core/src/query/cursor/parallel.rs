@@ -16,9 +16,15 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         scratch.units.clear();
         scratch.words.clear();
         scratch.batch_count = 0;
-        for (ordinal, indices) in self.chunk_indices().enumerate() {
-            let (matched, chunk) = self.chunk_at(indices);
-            scratch.push(indices, ordinal, chunk.len(), &rows::<Q, F>(matched, &chunk));
+        // Loops, because iterators are much more code for the compiler, which sees it for each query.
+        let mut ordinal = 0;
+        for (index, matched) in self.matches.iter().enumerate() {
+            for chunk in 0..self.source.archetypes[matched.archetype.index()].chunks.used_count() {
+                let opened = self.source.chunk(matched.archetype, chunk);
+                let rows = rows::<Q, F>(matched, &opened);
+                scratch.push((index, chunk), ordinal, opened.len(), &rows);
+                ordinal += 1;
+            }
         }
         scratch.taken.prepare(scratch.batch_count);
         ParallelChunks { source: self.source, matches: &self.matches, scratch }
