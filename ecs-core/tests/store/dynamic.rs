@@ -11,8 +11,8 @@ use std::sync::{Arc, Mutex};
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError, EventKind,
-    InstantiateError, NoSuchEntity, RegisterError, StateHasher, TermError,
+    ByIdError, ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, DynamicQueryError,
+    EventKind, InstantiateError, NoSuchEntity, RegisterError, StateHasher, Targets, TermError,
 };
 
 #[derive(Component, Clone, Copy, Debug, PartialEq, bytemuck::Pod, bytemuck::Zeroable)]
@@ -390,6 +390,16 @@ fn values_that_are_spawned_from_an_address_are_the_worlds() {
     // SAFETY: nothing is moved out where it fails.
     let refused = unsafe { world.by_id_mut().spawn_batch_ptr(&twice, 3000) };
     assert!(matches!(refused, Err(ByIdError::Twice(_))));
+    let side = world.register::<Targets<ChildOf>>();
+    let with_side = [columns[0], (side, columns[0].1)];
+    // SAFETY: nothing is read where it fails.
+    let refused = unsafe { world.by_id_mut().spawn_batch_ptr(&with_side, 3000) };
+    assert!(matches!(refused, Err(ByIdError::Managed(_))));
+    let lone = world.spawn(());
+    // SAFETY: nothing is read where it fails.
+    let refused = unsafe { world.by_id_mut().insert_ptr(lone, side, columns[0].1) };
+    assert!(matches!(refused, Err(ByIdError::Managed(_))));
+    world.despawn(lone).expect("alive");
     // SAFETY: 3,000 values of each, which are not used afterwards nor dropped here.
     let all = unsafe { world.by_id_mut().spawn_batch_ptr(&columns, 3000) }.expect("two components");
     assert_eq!((ledger.live(), all.len()), (3000, 3000));

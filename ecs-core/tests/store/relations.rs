@@ -5,9 +5,9 @@ use std::sync::{Arc, Mutex};
 
 use formic_ecs::prelude::*;
 use formic_ecs::{
-    ByIdError, ChildOf, Despawned, EventKind, NoSuchEntity, OnTargetDespawn, RandomStream,
-    RegisterError, Related, Relation, RelationError, RelationId, RelationMut, RelationRef,
-    RelationRules, Sources, Targets, Unrelated,
+    ByIdError, ChildOf, Despawned, DynamicQuery, EventKind, NoSuchEntity, OnTargetDespawn,
+    RandomStream, RegisterError, Related, Relation, RelationError, RelationId, RelationMut,
+    RelationRef, RelationRules, Sources, Targets, Unrelated,
 };
 
 /// Of many to many, with cycles.
@@ -151,8 +151,26 @@ fn nobody_gets_the_lists_to_write_by_their_ids() {
         assert!(matches!(world.by_id_mut().get_mut_ptr(entity, id), Err(ByIdError::Managed(_))));
         assert!(world.by_id().get_ptr(entity, id).is_ok(), "it may be read");
         assert!(matches!(world.by_id_mut().remove(entity, id), Err(ByIdError::Managed(_))));
+        let bytes = [0; size_of::<Targets<Likes>>()];
+        let mut all = DynamicQuery::builder().build(&world).expect("of no component");
+        for refused in [
+            world.by_id_mut().insert_default(entity, id),
+            world.by_id_mut().set_field(entity, id, 0, "0v1"),
+            world.by_id_mut().bulk(&mut all).expect("this world's").remove(id).map(drop),
+        ] {
+            assert!(matches!(refused, Err(ByIdError::Managed(_))), "{refused:?}");
+        }
+        for refused in [
+            world.by_id_mut().insert(entity, id, &bytes),
+            world.by_id_mut().bulk(&mut all).expect("this world's").insert(id, &bytes).map(drop),
+            world.by_id_mut().spawn_batch(&[(id, &bytes)], 1).map(drop),
+        ] {
+            assert!(matches!(refused, Err(ByIdError::NotBytes(_))), "{refused:?}");
+        }
     }
     check(&world);
+    assert_eq!(world.len(), 2);
+    assert!(world.relation::<Likes>().contains(source, target));
 }
 
 #[test]
