@@ -2,6 +2,7 @@
 
 use crate::cell::Cell;
 use crate::cost::{STRAIGHT, distance_units};
+use crate::region::Regions;
 use crate::region::event::RegionId;
 use crate::region::sector::SECTOR_PLACES;
 use crate::terrain::Terrain;
@@ -28,7 +29,11 @@ pub(crate) struct Nearest {
 impl Nearest {
     /// Begins to look for a cell of a region, which must be alive.
     pub(crate) fn new(terrain: &Terrain, region: RegionId, goal: Cell) -> Self {
-        let left = place_count(terrain, region);
+        // Links lead to regions that are not among these sectors: then squares may cost the whole grid.
+        let left = match terrain.links().is_empty() {
+            true => place_count(terrain.regions(), region),
+            false => terrain.grid().cell_count(),
+        };
         // The side of the first square that has cells inside the grid.
         let beyond = |place: u16, side: u16| place.saturating_sub(side - 1);
         let (width, height) = (terrain.grid().width(), terrain.grid().height());
@@ -57,19 +62,18 @@ impl Nearest {
             if !self.is_sweeping {
                 match self.radius.checked_add(1) {
                     Some(next) => (self.radius, self.done) = (next, 0),
-                    // Coordinates end before the region begins.
-                    None if self.best.is_none() => self.sweep(),
+                    // All cells were looked at.
                     None => break,
                 }
             }
         }
         if self.is_sweeping {
-            let mut piece = None;
-            while self.done < place_count(terrain, self.region) {
+            let (regions, mut piece) = (terrain.regions(), None);
+            while self.done < place_count(regions, self.region) {
                 if count == count_max {
                     return (None, count);
                 }
-                let cell = cell_at(terrain, self.region, self.done, &mut piece);
+                let cell = cell_at(regions, self.region, self.done, &mut piece);
                 (self.done, count) = (self.done + 1, count + 1);
                 cell.into_iter().for_each(|cell| self.meet(terrain, cell));
             }
@@ -95,28 +99,23 @@ impl Nearest {
     }
 }
 
-/// The exclusive upper bound of the places of all cells to which a region leads.
-fn place_count(terrain: &Terrain, region: RegionId) -> usize {
-    let has_links = !terrain.links().is_empty();
-    let piece_count = || terrain.regions().piece_count(region);
-    if has_links { terrain.grid().cell_count() } else { piece_count() * SECTOR_PLACES }
+/// The number of places of the sectors that a region has a piece in.
+fn place_count(regions: &Regions, region: RegionId) -> usize {
+    regions.piece_count(region) * SECTOR_PLACES
 }
 
-/// The cell at a place, if the region leads to it. `piece` is that of the place before.
+/// The cell at a place of the sectors of a region, if it is one of the region. `piece` is that of the place
+/// before.
 fn cell_at(
-    terrain: &Terrain,
+    regions: &Regions,
     region: RegionId,
     place: usize,
     piece: &mut Option<u32>,
 ) -> Option<Cell> {
-    if terrain.links().is_empty() {
-        let (regions, inner) = (terrain.regions(), place % SECTOR_PLACES);
-        if inner == 0 {
-            *piece = None;
-        }
-        let piece = piece.get_or_insert_with(|| regions.piece_at(region, place / SECTOR_PLACES));
-        return regions.cell_at(*piece, inner);
+    let inner = place % SECTOR_PLACES;
+    if inner == 0 {
+        *piece = None;
     }
-    let cell = terrain.grid().cell_at(place);
-    terrain.region(cell).filter(|&other| terrain.leads(region, other)).map(|_| cell)
+    let piece = piece.get_or_insert_with(|| regions.piece_at(region, place / SECTOR_PLACES));
+    regions.cell_at(*piece, inner)
 }
