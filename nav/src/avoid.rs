@@ -29,17 +29,19 @@ pub(crate) mod half_plane;
 pub(crate) mod reciprocal;
 pub(crate) mod walls;
 
+use std::array::from_fn;
+use std::ops::Range;
 use std::sync::{Mutex, PoisonError};
 
 use formic_ecs::Entity;
 use formic_jobs::{Local, Pool, Query, Res};
-use glam::Vec2;
+use glam::{Vec2, Vec4};
 
 use crate::agent::{Facing, Position, Speed, TimeStep};
 use crate::avoid::body::{Avoid, NOWHERE};
-use crate::avoid::crowd::{Crowd, Lookout, Member, NEIGHBOUR_COUNT_MAX};
-use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, nearest};
-use crate::avoid::reciprocal::{FourOthers, half_planes};
+use crate::avoid::crowd::{Crowd, Lookout, Member, Neighbours, lanes};
+use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, Vectors};
+use crate::avoid::reciprocal::{Discs, half_planes};
 use crate::avoid::walls::{add_half_planes, slide};
 use crate::cell::Cell;
 use crate::class::ClassId;
@@ -198,15 +200,15 @@ impl AvoidState {
         pool.for_each_index(batch_count, |number| {
             // If the lock is poisoned, only the memory of the batch is used.
             let mut choices = batches[number].lock().unwrap_or_else(PoisonError::into_inner);
-            let mut sight = Lookout::new(crowd);
-            let first = number * BATCH_SIZE;
+            let (first, end) = (number * BATCH_SIZE, count.min((number + 1) * BATCH_SIZE));
+            let lookout = Lookout::new(crowd);
+            let mut chooser =
+                Chooser { crowd, terrain, seconds, lookout, planes: HalfPlanes::new() };
             choices.clear();
-            choices.extend((first..count.min(first + BATCH_SIZE)).map(|place| {
-                let own = crowd.member(place);
-                let terrain = terrain.for_agents(own.class);
-                let surroundings = Surroundings { crowd, terrain, seconds };
-                surroundings.choose(own, || sight.neighbours(place))
-            }));
+            for first in (first..end).step_by(LANE_COUNT) {
+                choices.extend(chooser.choose(first..end.min(first + LANE_COUNT)));
+            }
+            choices.truncate(end - first);
         });
         self.choices.clear();
         for batch in batches {
@@ -243,54 +245,83 @@ struct Choice {
     touches_crowd: bool,
 }
 
-/// The surroundings of an agent, by which it chooses.
-struct Surroundings<'a> {
+/// Lets four bodies after four choose.
+struct Chooser<'a> {
     crowd: &'a Crowd,
-    /// The terrain of the agent's class.
     terrain: &'a Terrain,
     seconds: f32,
+    lookout: Lookout<'a>,
+    planes: HalfPlanes,
 }
 
-impl Surroundings<'_> {
-    fn choose<N: Iterator<Item = usize>>(
-        &self,
-        body: &Member,
-        neighbours: impl FnOnce() -> N,
-    ) -> Choice {
-        let standing = Choice { velocity: Vec2::ZERO, touches_crowd: false };
-        let speed = body.speed;
-        if self.seconds == 0.0 || speed == 0.0 {
-            return standing;
-        }
-        let own = body.disc();
-        let mut planes = HalfPlanes::new();
-        let (grid, radius) = (self.terrain.grid(), body.radius);
-        add_half_planes(grid, body.position, radius, self.seconds, speed, &mut planes);
-        let hard_count = planes.four_count();
-        let mut touches_crowd = false;
-        let goal = body.goal + body.half_span;
-        let (is_at_rest, is_special) = (body.is_at_rest(), body.is_special());
-        let mut wish = body.wish + Vec2::new(-body.wish.y, body.wish.x) * KEEP_RIGHT;
-        let mut others = [FourOthers::NONE; OTHERS_COUNT_MAX];
-        let mut count = 0;
-        for place in neighbours() {
-            let seen = self.crowd.seen(place);
-            let disc = seen.disc;
-            let side = if body.entity.to_bits() < seen.entity.to_bits() { 1.0 } else { -1.0 };
-            let mut share = if seen.is_obstacle { 1.0 } else { 0.5 };
+impl Chooser<'_> {
+    /// The choices of up to four consecutive members.
+    fn choose(&mut self, members: Range<usize>) -> [Choice; LANE_COUNT] {
+        let Self { crowd, terrain, seconds, .. } = *self;
+        let places = lanes(&members);
+        let bodies = places.map(|place| crowd.member(place));
+        self.planes.clear();
+        let speeds = Vec4::from(bodies.map(|body| body.speed));
+        let radii = bodies.map(|body| body.radius).into();
+        let grounds = bodies.map(|body| (terrain.for_agents(body.class).grid(), body.position));
+        add_half_planes(grounds, radii, seconds, speeds, &mut self.planes);
+        let mut others = self.lookout.neighbours(members);
+        let mut wishes = bodies.map(|body| turned(body.wish));
+        let mut touches_crowd = [false; LANE_COUNT];
+        for lane in 0..LANE_COUNT {
+            let (place, others) = (places[lane], &mut others[lane]);
+            let is_special = |place: usize| crowd.disc(place).is_special;
             // Most agents are on their way, and so are those around them.
-            if !seen.is_obstacle && (is_special || seen.is_special) {
-                let other = self.crowd.member(place);
-                let (rests, other_rests) = (is_at_rest, other.is_at_rest());
-                let gap = own.position.distance(disc.position) - own.radius - disc.radius;
+            if others.get().iter().fold(is_special(place), |any, &other| any | is_special(other)) {
+                touches_crowd[lane] = self.heed(place, others, &mut wishes[lane]);
+            }
+        }
+        let counts = Vec4::from(others.each_ref().map(|others| others.count as f32));
+        let own_discs = places.map(|place| crowd.disc(place));
+        let own = Discs::new(own_discs);
+        let ranks = others.iter().map(|others| others.count).max().unwrap_or(0);
+        for rank in 0..ranks {
+            let discs = others.each_ref().map(|others| crowd.disc(others.places[rank]));
+            let sides = || from_fn(|lane| side(own_discs[lane].entity, discs[lane].entity)).into();
+            let shares = others.each_ref().map(|others| others.shares[rank]).into();
+            let row = half_planes(&own, &Discs::new(discs), shares, sides, seconds);
+            self.planes.push(&row, counts.cmpgt(Vec4::splat(rank as f32)), speeds);
+        }
+        let velocities = self.planes.nearest(speeds, Vectors::new(wishes));
+        from_fn(|lane| {
+            if seconds == 0.0 || bodies[lane].speed == 0.0 {
+                return Choice { velocity: Vec2::ZERO, touches_crowd: false };
+            }
+            Choice { velocity: velocities.get(lane), touches_crowd: touches_crowd[lane] }
+        })
+    }
+
+    /// Sets what a body does for those of the others that are special, or for all if it is special itself:
+    /// how far it gives way to each, and its wish if it makes way. Returns whether it touches a crowd at its
+    /// goal.
+    fn heed(&self, place: usize, others: &mut Neighbours, wish: &mut Vec2) -> bool {
+        let (crowd, body, own) = (self.crowd, self.crowd.member(place), self.crowd.disc(place));
+        let mut touches_crowd = false;
+        let mut count = 0;
+        for rank in 0..others.count {
+            let place = others.places[rank];
+            let disc = crowd.disc(place);
+            let mut share = if disc.is_obstacle { 1.0 } else { 0.5 };
+            if !disc.is_obstacle && (own.is_special || disc.is_special) {
+                let other = crowd.member(place);
+                let (rests, other_rests) = (body.is_at_rest(), other.is_at_rest());
+                let (position, other_position) = (own.position(), disc.position());
+                let gap = position.distance(other_position) - own.radius - disc.radius;
                 let has_same_goal = is_same_cell(other.goal, body.goal);
                 if gap < TOUCH && other_rests {
-                    let is_in_place = disc.position.distance(goal) < own.radius + disc.radius;
+                    let goal = body.goal + body.half_span;
+                    let is_in_place = other_position.distance(goal) < own.radius + disc.radius;
                     touches_crowd |= (has_same_goal && !other.is_away) || is_in_place;
                 }
                 if gap < TOUCH && rests && other.is_blocked && !has_same_goal {
-                    let away = (own.position - disc.position).normalize_or(Vec2::X * side);
-                    wish = away * (speed * MAKE_WAY_SPEED);
+                    let side = Vec2::X * side(own.entity, disc.entity);
+                    let away = (position - other_position).normalize_or(side);
+                    *wish = away * (body.speed * MAKE_WAY_SPEED);
                 }
                 if body.is_squeezing || other.is_squeezing {
                     continue;
@@ -298,7 +329,7 @@ impl Surroundings<'_> {
                 share = match (rests, other_rests) {
                     // An agent that goes back moves none that stands, so that crowds come to rest. Those
                     // that move give way to it as to any other, or bodies would overlap.
-                    (true, false) if other.goes_back && own.velocity == Vec2::ZERO => 0.0,
+                    (true, false) if other.goes_back && body.velocity == Vec2::ZERO => 0.0,
                     (true, false) if other.goes_back => 0.5,
                     (false, true) if body.goes_back => 1.0,
                     (true, false) if has_same_goal => SHARE_AT_REST,
@@ -306,18 +337,22 @@ impl Surroundings<'_> {
                     _ => 0.5,
                 };
             }
-            others[count / LANE_COUNT].set(count % LANE_COUNT, &disc, share, side);
+            (others.places[count], others.shares[count]) = (place, share);
             count += 1;
         }
-        for four in &others[..count.div_ceil(LANE_COUNT)] {
-            planes.add_four(&half_planes(&own, four, self.seconds), count, speed);
-            count = count.saturating_sub(LANE_COUNT);
-        }
-        let velocity = nearest(&planes, hard_count, speed, wish);
-        // Rounding may have made it a little longer.
-        let velocity = velocity.clamp_length_max(speed);
-        Choice { velocity, touches_crowd }
+        others.count = count;
+        touches_crowd
     }
+}
+
+/// A wish turned a little to the right.
+fn turned(wish: Vec2) -> Vec2 {
+    wish + Vec2::new(-wish.y, wish.x) * KEEP_RIGHT
+}
+
+/// The side on which a body is of another, if they are in the same place: one or minus one.
+fn side(own: Entity, other: Entity) -> f32 {
+    if own.to_bits() < other.to_bits() { 1.0 } else { -1.0 }
 }
 
 /// Whether a cell is in a corridor of one cell, where others cannot make room.
@@ -331,6 +366,3 @@ fn is_narrow(grid: &Grid, cell: Cell) -> bool {
 fn is_same_cell(a: Vec2, b: Vec2) -> bool {
     Cell::containing(a).is_some_and(|cell| Cell::containing(b) == Some(cell))
 }
-
-/// The maximum number of others that a body heeds, rounded up to full lanes.
-const OTHERS_COUNT_MAX: usize = NEIGHBOUR_COUNT_MAX.div_ceil(LANE_COUNT);

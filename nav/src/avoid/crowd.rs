@@ -3,6 +3,7 @@
 #[cfg(test)]
 mod tests;
 
+use std::array::from_fn;
 use std::iter::once;
 use std::ops::Range;
 
@@ -10,6 +11,7 @@ use formic_ecs::Entity;
 use glam::{Vec2, Vec4};
 use smallvec::SmallVec;
 
+use crate::avoid::half_plane::{LANE_COUNT, NEIGHBOUR_COUNT_MAX, Vectors};
 use crate::avoid::reciprocal::Disc;
 use crate::cell::Cell;
 use crate::class::ClassId;
@@ -20,13 +22,15 @@ const SIGHT: u16 = 3;
 /// The distance that bodies keep from each other, in cells for each of the two. In a press the rules
 /// leave no velocity that meets all constraints, and bodies come too near by as much.
 const SKIN: f32 = 0.04;
-/// The maximum number of neighbours that count: the nearest ones.
-pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
 /// The maximum number of members of one cell that a body looks at. No more than four bodies of the usual
 /// size have room in a cell. Only a press has more, and there these are near enough.
 const LOOKED_AT_MAX: usize = 16;
-/// If no more members of a strip than this are in sight, all are looked at, without a look at cells.
-const SPARSE_MAX: usize = 32;
+/// If no more members than this are in sight of a group, all are looked at, without a look at cells.
+const FEW_MAX: usize = 128;
+/// The bits of a number below that.
+const NUMBER: u32 = 127;
+/// The maximum distance of the members of a group, in columns.
+const GROUP_COLUMNS: u16 = 8;
 /// The maximum number of strips in sight: of the widest bodies, those of classes of the maximum size, four
 /// on each side.
 const WINDOW_COUNT_MAX: usize = 9;
@@ -65,25 +69,18 @@ impl Member {
         self.wish == Vec2::ZERO
     }
 
-    /// Whether others nearby have to look at more than its disc.
-    pub(crate) fn is_special(&self) -> bool {
-        self.is_at_rest() || self.is_squeezing
-    }
-
     /// The body as others see it.
     pub(crate) fn disc(&self) -> Disc {
         let radius = self.radius + self.half_span + SKIN;
-        Disc { position: self.position + self.half_span, velocity: self.velocity, radius }
+        let (position, velocity) = (self.position + self.half_span, self.velocity);
+        Disc {
+            motion: Vec4::new(position.x, position.y, velocity.x, velocity.y),
+            radius,
+            is_special: self.is_at_rest() || self.is_squeezing || self.is_obstacle,
+            is_obstacle: self.is_obstacle,
+            entity: self.entity,
+        }
     }
-}
-
-/// The part of a [`Member`] that is read for each neighbour, kept apart for the sake of the cache.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Seen {
-    pub(crate) entity: Entity,
-    pub(crate) disc: Disc,
-    pub(crate) is_special: bool,
-    pub(crate) is_obstacle: bool,
 }
 
 /// All bodies, in an order that depends on their positions and entities alone.
@@ -94,7 +91,8 @@ pub(crate) struct Seen {
 /// depends on the number of columns.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Crowd {
-    seen: Vec<Seen>,
+    /// The part of each member that is read for each neighbour, kept apart for the sake of the cache.
+    discs: Vec<Disc>,
     /// The cell of each member: that of its centre.
     cells: Vec<Cell>,
     /// The centre of each member, apart from the rest: most members that are looked at are too far away
@@ -154,13 +152,13 @@ impl Crowd {
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a few cells")]
         let wider = (2.0 * disc.radius) as u16;
         self.sight = self.sight.max(SIGHT + wider);
-        let cell = Cell::containing(disc.position).filter(|cell| cell.y < self.row_count);
+        let cell = Cell::containing(disc.position()).filter(|cell| cell.y < self.row_count);
         let cell = cell.unwrap_or(OUTSIDE);
         let place = self.added.len() as u64;
         assert!(place <= PLACE_MASK, "too many bodies");
         let strip_and_column = u64::from(strip_of(cell)) << 16 | u64::from(cell.x);
         let row_and_part =
-            u64::from(cell.y % STRIP_ROWS) << 4 | u64::from(part(cell, disc.position));
+            u64::from(cell.y % STRIP_ROWS) << 4 | u64::from(part(cell, disc.position()));
         self.keys.push(strip_and_column << 32 | row_and_part << PLACE_BITS | place);
         self.added.push(member);
     }
@@ -172,29 +170,24 @@ impl Crowd {
         for part in self.keys.chunk_by_mut(|a, b| a >> PLACE_BITS == b >> PLACE_BITS) {
             part.sort_unstable_by_key(|key| member_at(key).entity.to_bits());
         }
-        self.seen.clear();
-        self.seen.extend(self.keys.iter().map(member_at).map(|member| Seen {
-            entity: member.entity,
-            disc: member.disc(),
-            is_special: member.is_special(),
-            is_obstacle: member.is_obstacle,
-        }));
+        self.discs.clear();
+        self.discs.extend(self.keys.iter().map(member_at).map(Member::disc));
         self.cells.clear();
         self.cells.extend(self.keys.iter().map(cell_of));
-        let middles = || self.seen.iter().map(|seen| seen.disc.position);
+        let middles = || self.discs.iter().map(Disc::position);
         self.xs.clear();
         self.xs.extend(middles().map(|middle| middle.x).chain([f32::INFINITY; 3]));
         self.ys.clear();
         self.ys.extend(middles().map(|middle| middle.y).chain([f32::INFINITY; 3]));
         self.starts.clear();
-        for (place, (cell, seen)) in (0..).zip(self.cells.iter().zip(&self.seen)) {
+        for (place, (cell, disc)) in (0..).zip(self.cells.iter().zip(&self.discs)) {
             // Strips without members begin where the next strip does.
             let strip = usize::from(strip_of(*cell).min(self.strip_count()));
             while self.starts.len() <= strip {
                 self.starts.push(place);
             }
-            if !seen.is_obstacle {
-                let index = seen.entity.index() as usize;
+            if !disc.is_obstacle {
+                let index = disc.entity.index() as usize;
                 self.places.resize(self.places.len().max(index + 1), 0);
                 self.places[index] = place;
             }
@@ -215,8 +208,8 @@ impl Crowd {
         &self.added[(self.keys[place] & PLACE_MASK) as usize]
     }
 
-    pub(crate) fn seen(&self, place: usize) -> &Seen {
-        &self.seen[place]
+    pub(crate) fn disc(&self, place: usize) -> &Disc {
+        &self.discs[place]
     }
 
     const fn strip_count(&self) -> u16 {
@@ -252,53 +245,160 @@ pub(crate) struct Window {
     end: usize,
 }
 
-/// Finds the neighbours of one member after the other, in their order. Its windows move on with the
-/// member.
+/// A member for each lane, the last one several times if there are fewer.
+pub(crate) fn lanes(members: &Range<usize>) -> [usize; LANE_COUNT] {
+    from_fn(|lane| (members.start + lane).min(members.end - 1))
+}
+
+/// Finds the neighbours of one group of members after the other, in their order. Its windows move on with
+/// the group.
 #[derive(Debug)]
 pub(crate) struct Lookout<'a> {
     crowd: &'a Crowd,
-    /// The strip and the column around which the windows lie.
+    /// The strip around which the windows lie.
     strip: u16,
-    column: u16,
     /// The windows of the own strip, of those beside it, and so on.
     windows: SmallVec<[Window; WINDOW_COUNT_MAX]>,
-    /// Memory for the squared distances of the members that are looked at.
-    squares: [[f32; 4]; SPARSE_MAX / 4],
+    /// By number, the members of the windows.
+    members: [usize; FEW_MAX],
+}
+
+/// The neighbours of a member, nearest first, of equals by their order.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Neighbours {
+    pub(crate) count: usize,
+    pub(crate) places: [usize; NEIGHBOUR_COUNT_MAX],
+    /// The shares of giving way that the member takes.
+    pub(crate) shares: [f32; NEIGHBOUR_COUNT_MAX],
+}
+
+impl Neighbours {
+    /// Beyond the count, too, all are places of members.
+    const NONE: Self =
+        Self { count: 0, places: [0; NEIGHBOUR_COUNT_MAX], shares: [0.5; NEIGHBOUR_COUNT_MAX] };
+
+    pub(crate) fn get(&self) -> &[usize] {
+        &self.places[..self.count]
+    }
+}
+
+/// The own one, the neighbours, and the next one.
+const ENTRY_COUNT: usize = NEIGHBOUR_COUNT_MAX + 2;
+
+/// Inserts places into the sorted entries of each lane.
+///
+/// An entry is a squared distance, whose last bits are replaced by a number. Floats from zero on have the order
+/// of their bits.
+#[inline(never)]
+fn look(nearest: &mut [Vec4; ENTRY_COUNT], xs: &[f32], ys: &[f32], own: Vectors, mut number: u32) {
+    // A copy, to keep it in registers.
+    let mut entries = *nearest;
+    for (&x, &y) in xs.iter().zip(ys) {
+        let x = Vec4::splat(x) - own.x;
+        let y = Vec4::splat(y) - own.y;
+        let squares = (x * x + y * y).to_array();
+        let entry = squares.map(|square| f32::from_bits(square.to_bits() & !NUMBER | number));
+        let entry = Vec4::from(entry);
+        for at in (1..entries.len()).rev() {
+            entries[at] = entries[at].min(entry).max(entries[at - 1]);
+        }
+        entries[0] = entries[0].min(entry);
+        number += 1;
+    }
+    *nearest = entries;
 }
 
 impl<'a> Lookout<'a> {
     pub(crate) fn new(crowd: &'a Crowd) -> Self {
-        Self {
-            crowd,
-            strip: u16::MAX,
-            column: u16::MAX,
-            windows: SmallVec::new(),
-            squares: [[0.0; 4]; SPARSE_MAX / 4],
-        }
+        Self { crowd, strip: u16::MAX, windows: SmallVec::new(), members: [0; FEW_MAX] }
     }
 
-    /// The nearest others around a member, at most [`NEIGHBOUR_COUNT_MAX`], nearest first, of equals by
-    /// their order.
+    /// The nearest others around each of up to four consecutive members, at most [`NEIGHBOUR_COUNT_MAX`].
     ///
     /// In a press those are the nearest of the ones that are looked at: in each cell [`LOOKED_AT_MAX`],
     /// those whose rank in it is closest to the rank of the member in its own.
-    pub(crate) fn neighbours(&mut self, place: usize) -> impl Iterator<Item = usize> {
+    pub(crate) fn neighbours(&mut self, members: Range<usize>) -> [Neighbours; LANE_COUNT] {
+        let mut neighbours = [Neighbours::NONE; LANE_COUNT];
+        let (crowd, mut start) = (self.crowd, members.start);
+        while start < members.end {
+            let first = crowd.cells[start];
+            let is_near = |cell: &&Cell| {
+                strip_of(**cell) == strip_of(first) && cell.x - first.x < GROUP_COLUMNS
+            };
+            let count = crowd.cells[start..members.end].iter().take_while(is_near).count();
+            let to = &mut neighbours[start - members.start..][..count];
+            self.look_around(start..start + count, to);
+            start += count;
+        }
+        neighbours
+    }
+
+    /// Finds the neighbours of some members that are near each other.
+    fn look_around(&mut self, group: Range<usize>, to: &mut [Neighbours]) {
+        self.move_to(self.crowd.cells[group.start], self.crowd.cells[group.end - 1]);
+        let count: usize = self.windows.iter().map(|window| window.members.len()).sum();
+        // One member is the own one.
+        if count <= 1 {
+            return;
+        }
+        if count <= FEW_MAX {
+            self.look_at_all(group, to);
+        } else {
+            to.iter_mut().zip(group).for_each(|(to, place)| *to = self.look_at_cells(place));
+        }
+    }
+
+    /// Looks at all members of the windows, from four members at a time. Where two of them seem equally far
+    /// away, it looks again.
+    fn look_at_all(&mut self, group: Range<usize>, to: &mut [Neighbours]) {
         let crowd = self.crowd;
-        self.move_to(crowd.cells[place]);
+        let own = Vectors::new(lanes(&group).map(|place| crowd.discs[place].position()));
+        let mut entries = [Vec4::INFINITY; ENTRY_COUNT];
+        let mut count = 0;
+        for Window { members, .. } in &self.windows {
+            let (xs, ys) = (&crowd.xs[members.clone()], &crowd.ys[members.clone()]);
+            look(&mut entries, xs, ys, own, count_u32(count));
+            let numbers = &mut self.members[count..];
+            numbers.iter_mut().zip(members.clone()).for_each(|(to, place)| *to = place);
+            count += members.len();
+        }
+        let sight = f32::from(crowd.sight * crowd.sight).to_bits();
+        let entries = entries.map(|entry| entry.to_array().map(f32::to_bits));
+        let (mut seen, mut is_unclear) = ([0; LANE_COUNT], [false; LANE_COUNT]);
+        let mut last = [u32::MAX; LANE_COUNT];
+        for entry in &entries {
+            for lane in 0..LANE_COUNT {
+                let is_seen = entry[lane] < sight;
+                seen[lane] += u32::from(is_seen);
+                is_unclear[lane] |= is_seen & (entry[lane] ^ last[lane] <= NUMBER);
+            }
+            last = *entry;
+        }
+        for (lane, (to, place)) in to.iter_mut().zip(group).enumerate() {
+            if is_unclear[lane] {
+                *to = self.look_at_cells(place);
+                continue;
+            }
+            // The first one is the member itself: no other seems to be in the same place.
+            to.count = NEIGHBOUR_COUNT_MAX.min(seen[lane].saturating_sub(1) as usize);
+            for (to, entry) in to.places.iter_mut().zip(&entries[1..]) {
+                *to = self.members[(entry[lane] & NUMBER) as usize];
+            }
+        }
+    }
+
+    /// Looks at the members of one cell after the other.
+    fn look_at_cells(&self, place: usize) -> Neighbours {
+        let crowd = self.crowd;
         let position = Vec2::new(crowd.xs[place], crowd.ys[place]);
         let out_of_sight = key(f32::from(crowd.sight * crowd.sight), 0);
         let entries = [out_of_sight; NEIGHBOUR_COUNT_MAX];
-        let squares = &mut self.squares;
-        let mut found = Nearest { crowd, position, place, entries, squares };
+        let mut found = Nearest { crowd, position, place, entries };
         let mut own_cell = place..place + 1;
         let mut rank = 0.0;
         for Window { strip, members, .. } in &self.windows {
             let gap_y = gap(position.y, strip * STRIP_ROWS, STRIP_ROWS);
             if members.is_empty() || gap_y * gap_y >= found.reach() {
-                continue;
-            }
-            if members.len() <= SPARSE_MAX {
-                found.look_at(members.clone());
                 continue;
             }
             // The own cell first: members farther away than the nearest ones found need no look
@@ -321,19 +421,21 @@ impl<'a> Lookout<'a> {
                 at = cell.end;
             }
         }
-        let near = found.entries.into_iter().take_while(move |&entry| entry < out_of_sight);
-        near.map(|entry| place_of(entry.to_bits()))
+        let near = found.entries.into_iter().take_while(|&entry| entry < out_of_sight);
+        let mut neighbours = Neighbours::NONE;
+        for entry in near {
+            neighbours.places[neighbours.count] = place_of(entry.to_bits());
+            neighbours.count += 1;
+        }
+        neighbours
     }
 
-    /// Moves the windows on to a cell.
-    fn move_to(&mut self, cell: Cell) {
-        let (strip, column) = (strip_of(cell), cell.x);
-        if (strip, column) == (self.strip, self.column) {
-            return;
-        }
+    /// Moves the windows on to those around some cells of a strip.
+    fn move_to(&mut self, west: Cell, east: Cell) {
         let crowd = self.crowd;
+        let strip = strip_of(west);
         let (first, last) =
-            (column.saturating_sub(crowd.sight), column.saturating_add(crowd.sight));
+            (west.x.saturating_sub(crowd.sight), east.x.saturating_add(crowd.sight));
         if strip != self.strip {
             self.windows.clear();
             let beside = (1..=crowd.sight.div_ceil(STRIP_ROWS))
@@ -354,7 +456,7 @@ impl<'a> Lookout<'a> {
                 members.end += 1;
             }
         }
-        (self.strip, self.column) = (strip, column);
+        self.strip = strip;
     }
 }
 
@@ -383,7 +485,6 @@ struct Nearest<'a> {
     place: usize,
     /// Sorted by [`key`]. Entries after the last one found stand for members out of sight.
     entries: [f64; NEIGHBOUR_COUNT_MAX],
-    squares: &'a mut [[f32; 4]; SPARSE_MAX / 4],
 }
 
 /// A key of a squared distance and, with less weight, an index. Floats from zero on have the order of
@@ -403,42 +504,37 @@ impl Nearest<'_> {
         f32::from_bits((self.entries[NEIGHBOUR_COUNT_MAX - 1].to_bits() >> 32) as u32)
     }
 
-    /// Looks at the members of a cell, or in a press at some of them.
+    /// Looks at the members of a cell except the one in the middle, or in a press at some of them.
+    ///
+    /// It handles four at a time, without a branch for each that is too far away, which would be
+    /// unpredictable.
+    #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
     fn look_at_cell(&mut self, cell: Range<usize>, rank: f32) {
         let spare = cell.len().saturating_sub(LOOKED_AT_MAX);
         #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a place")]
         let middle = (rank * cell.len() as f32) as usize;
         let first = cell.start + middle.saturating_sub(LOOKED_AT_MAX / 2).min(spare);
-        self.look_at(first..cell.end.min(first + LOOKED_AT_MAX));
-    }
-
-    /// Looks at all of these members, at most [`SPARSE_MAX`], except the one in the middle.
-    ///
-    /// It handles four at a time, without a branch for each that is too far away, which would be
-    /// unpredictable.
-    #[expect(clippy::cast_possible_truncation, reason = "places have 26 bits")]
-    fn look_at(&mut self, places: Range<usize>) {
+        let count = LOOKED_AT_MAX.min(cell.end - first);
         let (x, y) = (Vec4::splat(self.position.x), Vec4::splat(self.position.y));
         let reach = Vec4::splat(self.reach());
+        let mut squares = [[0.0; 4]; LOOKED_AT_MAX / 4];
         // A bit for each member that is near enough to count.
         let mut near = 0_u32;
-        for four in 0..places.len().div_ceil(4) {
-            let first = places.start + 4 * four;
-            let x = Vec4::from_slice(&self.crowd.xs[first..]) - x;
-            let y = Vec4::from_slice(&self.crowd.ys[first..]) - y;
+        for (four, squares) in squares[..count.div_ceil(4)].iter_mut().enumerate() {
+            let x = Vec4::from_slice(&self.crowd.xs[first + 4 * four..]) - x;
+            let y = Vec4::from_slice(&self.crowd.ys[first + 4 * four..]) - y;
             let distances = x * x + y * y;
-            self.squares[four] = distances.to_array();
+            *squares = distances.to_array();
             near |= distances.cmple(reach).bitmask() << (4 * four);
         }
-        near &= u32::MAX.checked_shr((SPARSE_MAX - places.len()) as u32).unwrap_or(0);
-        near &= !1_u32.checked_shl(self.place.wrapping_sub(places.start) as u32).unwrap_or(0);
+        near &= (1 << count) - 1;
+        near &= !1_u32.checked_shl(self.place.wrapping_sub(first) as u32).unwrap_or(0);
         // A copy, to keep it in registers.
         let mut entries = self.entries;
         while near != 0 {
-            let at = near.trailing_zeros();
+            let at = near.trailing_zeros() as usize;
             near &= near - 1;
-            let square = self.squares.as_flattened()[at as usize];
-            insert(&mut entries, key(square, places.start as u32 + at));
+            insert(&mut entries, key(squares.as_flattened()[at], (first + at) as u32));
         }
         self.entries = entries;
     }

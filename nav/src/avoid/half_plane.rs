@@ -6,23 +6,21 @@
 //! that is nearest to a wish, or, if the half-planes have no point in common, one that is least far
 //! outside of them. For the sake of determinism, constraints are taken in the given order and not in
 //! random order; there are a dozen of them.
+//!
+//! Most of the time of one such program is latency: each step waits for the one before. So four bodies
+//! are handled at a time, one in each lane of a vector. No lane depends on the others.
 
 use glam::{BVec4A, Vec2, Vec4};
 
 /// Lines that differ by less than this count as parallel.
 const PARALLEL: f32 = 1e-5;
-/// The number of half-planes that are computed at a time.
+/// The number of bodies that are handled at a time.
 pub(crate) const LANE_COUNT: usize = 4;
-/// The maximum number of fours of half-planes of a body: eight planes of walls and ten of others.
-const FOUR_COUNT_MAX: usize = 5;
-
-/// The velocities to the left of a line.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct HalfPlane {
-    pub(crate) point: Vec2,
-    /// Of length one.
-    pub(crate) direction: Vec2,
-}
+/// The maximum number of walls around a cell.
+const WALL_COUNT_MAX: usize = 8;
+/// The maximum number of others that a body heeds: the nearest ones.
+pub(crate) const NEIGHBOUR_COUNT_MAX: usize = 10;
+const ROW_COUNT_MAX: usize = WALL_COUNT_MAX + NEIGHBOUR_COUNT_MAX;
 
 /// A vector for each lane.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -31,42 +29,38 @@ pub(crate) struct Vectors {
     pub(crate) y: Vec4,
 }
 
-/// Four half-planes.
+/// A half-plane for each lane: the velocities to the left of a line.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub(crate) struct Four {
+pub(crate) struct Row {
     pub(crate) points: Vectors,
+    /// Of length one.
     pub(crate) directions: Vectors,
 }
 
-/// The half-planes of a body, in their order. Those of walls come first, and fill fours of their own.
-/// Lanes that are left over allow all velocities.
+/// The half-planes of four bodies, in their order: first those of walls.
 #[derive(Clone, Debug)]
 pub(crate) struct HalfPlanes {
-    fours: [Four; FOUR_COUNT_MAX],
-    /// The number of lanes in use.
+    rows: [Row; ROW_COUNT_MAX],
     count: usize,
+    wall_count: usize,
+    /// Memory for [`HalfPlanes::least_bad`].
+    edges: [Row; ROW_COUNT_MAX],
 }
 
-/// So far away that it excludes no velocity.
-const ALL: HalfPlane = HalfPlane { point: Vec2::new(0.0, -1e30), direction: Vec2::X };
-const ALL_FOUR: Four = Four {
-    points: Vectors { x: Vec4::ZERO, y: Vec4::splat(ALL.point.y) },
+/// So far away that it excludes no velocity. It stands where a lane has no half-plane.
+const ALL: Row = Row {
+    points: Vectors { x: Vec4::ZERO, y: Vec4::splat(-1e30) },
     directions: Vectors { x: Vec4::ONE, y: Vec4::ZERO },
 };
 
-impl HalfPlane {
-    /// The velocities of at least `least` in the direction of `normal`, which has length one.
-    pub(crate) fn beyond(normal: Vec2, least: f32) -> Self {
-        Self { point: normal * least, direction: Vec2::new(normal.y, -normal.x) }
-    }
-
-    /// The distance of a velocity outside of the half-plane; negative inside.
-    fn violation(&self, velocity: Vec2) -> f32 {
-        self.direction.perp_dot(self.point - velocity)
-    }
-}
-
 impl Vectors {
+    pub(crate) const ZERO: Self = Self { x: Vec4::ZERO, y: Vec4::ZERO };
+
+    #[inline]
+    pub(crate) fn new(lanes: [Vec2; LANE_COUNT]) -> Self {
+        Self { x: lanes.map(|lane| lane.x).into(), y: lanes.map(|lane| lane.y).into() }
+    }
+
     #[inline]
     pub(crate) const fn splat(value: Vec2) -> Self {
         Self { x: Vec4::splat(value.x), y: Vec4::splat(value.y) }
@@ -75,6 +69,16 @@ impl Vectors {
     #[inline]
     pub(crate) fn minus(self, other: Self) -> Self {
         Self { x: self.x - other.x, y: self.y - other.y }
+    }
+
+    #[inline]
+    pub(crate) fn plus(self, other: Self) -> Self {
+        Self { x: self.x + other.x, y: self.y + other.y }
+    }
+
+    #[inline]
+    pub(crate) fn times(self, factors: Vec4) -> Self {
+        Self { x: self.x * factors, y: self.y * factors }
     }
 
     #[inline]
@@ -88,218 +92,183 @@ impl Vectors {
     }
 
     #[inline]
-    fn get(&self, lane: usize) -> Vec2 {
-        Vec2::new(self.x[lane], self.y[lane])
+    pub(crate) fn select(lanes: BVec4A, these: Self, others: Self) -> Self {
+        Self {
+            x: Vec4::select(lanes, these.x, others.x),
+            y: Vec4::select(lanes, these.y, others.y),
+        }
     }
 
     #[inline]
-    pub(crate) fn set(&mut self, lane: usize, value: Vec2) {
-        (self.x[lane], self.y[lane]) = (value.x, value.y);
+    fn clamp_length_max(self, max: Vec4) -> Self {
+        let square = self.dot(self);
+        let length = square.sqrt();
+        let clamped = Self { x: max * (self.x / length), y: max * (self.y / length) };
+        Self::select(square.cmpgt(max * max), clamped, self)
+    }
+
+    #[inline]
+    pub(crate) fn get(&self, lane: usize) -> Vec2 {
+        Vec2::new(self.x[lane], self.y[lane])
     }
 }
 
-impl Four {
-    /// The distance of a velocity outside of each half-plane.
+impl Row {
+    /// The distance of each velocity outside of its half-plane; negative inside.
     #[inline]
-    fn violations(&self, velocity: Vec2) -> Vec4 {
-        self.directions.perp_dot(self.points.minus(Vectors::splat(velocity)))
-    }
-
-    #[inline]
-    fn get(&self, lane: usize) -> HalfPlane {
-        HalfPlane { point: self.points.get(lane), direction: self.directions.get(lane) }
+    fn violations(&self, velocities: Vectors) -> Vec4 {
+        self.directions.perp_dot(self.points.minus(velocities))
     }
 
     /// The lanes whose bit is set; the others allow all velocities.
     #[inline]
     fn select(&self, lanes: BVec4A) -> Self {
-        let select = |of: Vectors, all: Vectors| Vectors {
-            x: Vec4::select(lanes, of.x, all.x),
-            y: Vec4::select(lanes, of.y, all.y),
-        };
         Self {
-            points: select(self.points, ALL_FOUR.points),
-            directions: select(self.directions, ALL_FOUR.directions),
+            points: Vectors::select(lanes, self.points, ALL.points),
+            directions: Vectors::select(lanes, self.directions, ALL.directions),
         }
     }
-}
-
-/// A mask of the first `count` lanes.
-#[inline]
-fn first_lanes(count: usize) -> BVec4A {
-    Vec4::new(0.0, 1.0, 2.0, 3.0).cmplt(Vec4::splat(count as f32))
 }
 
 impl HalfPlanes {
     pub(crate) const fn new() -> Self {
-        Self { fours: [ALL_FOUR; FOUR_COUNT_MAX], count: 0 }
+        Self { rows: [ALL; ROW_COUNT_MAX], count: 0, wall_count: 0, edges: [ALL; ROW_COUNT_MAX] }
     }
 
-    pub(crate) fn push(&mut self, plane: HalfPlane) {
-        let four = &mut self.fours[self.count / LANE_COUNT];
-        four.points.set(self.count % LANE_COUNT, plane.point);
-        four.directions.set(self.count % LANE_COUNT, plane.direction);
-        self.count += 1;
+    /// Takes out all of them.
+    pub(crate) fn clear(&mut self) {
+        self.count = 0;
     }
 
-    fn get(&self, place: usize) -> HalfPlane {
-        self.fours[place / LANE_COUNT].get(place % LANE_COUNT)
+    /// Counts those that were added so far as walls.
+    pub(crate) fn end_walls(&mut self) {
+        self.wall_count = self.count;
     }
 
-    /// Adds the first `lane_count` of four half-planes, except those that allow all velocities of up to
-    /// `speed_max`, as most do.
+    /// Adds the half-planes of these lanes, except those that allow all velocities of up to `speed_max`.
     #[inline]
-    pub(crate) fn add_four(&mut self, four: &Four, lane_count: usize, speed_max: f32) {
-        let leaves_less = four.violations(Vec2::ZERO).cmpgt(Vec4::splat(-speed_max));
-        let lanes = first_lanes(lane_count) & leaves_less;
-        if !lanes.any() {
-            return;
+    pub(crate) fn push(&mut self, row: &Row, lanes: BVec4A, speed_max: Vec4) {
+        let lanes = lanes & row.violations(Vectors::ZERO).cmpgt(-speed_max);
+        if lanes.any() {
+            self.rows[self.count] = row.select(lanes);
+            self.count += 1;
         }
-        let number = self.four_count();
-        self.fours[number] = four.select(lanes);
-        self.count = (number + 1) * LANE_COUNT;
     }
 
-    /// The number of fours; the last one may have spare lanes.
-    pub(crate) const fn four_count(&self) -> usize {
-        self.count.div_ceil(LANE_COUNT)
+    /// The velocities of at most `speed_max` nearest to the `wishes` among those inside of all half-planes.
+    ///
+    /// Those of walls always hold; they must allow standing still. If the others leave no velocity, the
+    /// greatest violation of these is minimised.
+    pub(crate) fn nearest(&mut self, speed_max: Vec4, wishes: Vectors) -> Vectors {
+        let rows = &self.rows[..self.count];
+        let all = Vec4::ZERO.cmpeq(Vec4::ZERO);
+        let (failed_at, velocities) = solve(rows, all, speed_max, Aim::At(wishes));
+        let velocities = self.least_bad(failed_at, speed_max, velocities);
+        // Rounding may have made them a little longer.
+        velocities.clamp_length_max(speed_max)
     }
-}
 
-/// The velocity of at most `speed_max` nearest to `wish` among those inside of all half-planes.
-///
-/// The first `hard_count` fours always hold; they must allow standing still. If the others leave no
-/// velocity, the greatest violation of these is minimised.
-pub(crate) fn nearest(planes: &HalfPlanes, hard_count: usize, speed_max: f32, wish: Vec2) -> Vec2 {
-    match solve(planes, speed_max, Aim::At(wish)) {
-        (None, velocity) => velocity,
-        (Some(failed), velocity) => least_bad(planes, hard_count, failed, speed_max, velocity),
+    /// Continues from the half-planes that could not be satisfied: a linear program in three dimensions,
+    /// the third of which is the violation.
+    fn least_bad(&mut self, failed_at: Vec4, speed_max: Vec4, mut velocities: Vectors) -> Vectors {
+        if failed_at.min_element() == f32::INFINITY {
+            return velocities;
+        }
+        let Self { rows, edges, wall_count, count } = self;
+        let mut violations = Vec4::ZERO;
+        edges[..*wall_count].copy_from_slice(&rows[..*wall_count]);
+        for at in *wall_count..*count {
+            let row = &rows[at];
+            let is_left = failed_at.cmple(Vec4::splat(at as f32));
+            let lanes = is_left & row.violations(velocities).cmpgt(violations);
+            if !lanes.any() {
+                continue;
+            }
+            for (edges, before) in edges[*wall_count..at].iter_mut().zip(&rows[*wall_count..]) {
+                *edges = bisectors(row, before);
+            }
+            let inward = Vectors { x: -row.directions.y, y: row.directions.x };
+            let (failed_at, better) = solve(&edges[..at], lanes, speed_max, Aim::Along(inward));
+            // It fails only by rounding, and then the previous velocity is as good.
+            let is_better = lanes & failed_at.cmpeq(Vec4::INFINITY);
+            velocities = Vectors::select(is_better, better, velocities);
+            violations = Vec4::select(lanes, row.violations(velocities), violations);
+        }
+        velocities
     }
 }
 
 /// The aim of the optimisation.
 #[derive(Clone, Copy)]
 enum Aim {
-    /// The velocity nearest to this one.
-    At(Vec2),
-    /// The farthest velocity in this direction, of length one.
-    Along(Vec2),
+    /// The velocities nearest to these.
+    At(Vectors),
+    /// The farthest velocities in these directions, of length one.
+    Along(Vectors),
 }
 
-/// Takes one half-plane after the other. Returns the optimum of all of them, or the index of the first
-/// that cannot be satisfied together with those before it, and the optimum of these.
-fn solve(planes: &HalfPlanes, speed_max: f32, aim: Aim) -> (Option<usize>, Vec2) {
-    let mut velocity = match aim {
-        Aim::At(wish) => wish.clamp_length_max(speed_max),
-        Aim::Along(direction) => direction * speed_max,
+/// Takes one half-plane after the other, in these lanes. Returns the optimum of all of them and infinity,
+/// or the number of the first that cannot be satisfied together with those before it, and the optimum of
+/// these.
+fn solve(rows: &[Row], mut lanes: BVec4A, speed_max: Vec4, aim: Aim) -> (Vec4, Vectors) {
+    let mut failed_at = Vec4::INFINITY;
+    let mut velocities = match aim {
+        Aim::At(wishes) => wishes.clamp_length_max(speed_max),
+        Aim::Along(directions) => directions.times(speed_max),
     };
-    for number in 0..planes.four_count() {
-        let mut left = 0b1111;
-        loop {
-            let violated = planes.fours[number].violations(velocity).cmpgt(Vec4::ZERO);
-            let violated = violated.bitmask() & left;
-            if violated == 0 {
-                break;
-            }
-            // The optimum lies on this line now.
-            let place = number * LANE_COUNT + violated.trailing_zeros() as usize;
-            match on_line(planes, place, speed_max, aim) {
-                Some(better) => velocity = better,
-                None => return (Some(place), velocity),
-            }
-            left = 0b1110 << violated.trailing_zeros();
-        }
-    }
-    (None, velocity)
-}
-
-/// The optimum on the line of the half-plane at an index, within the disc and those before it.
-fn on_line(planes: &HalfPlanes, place: usize, speed_max: f32, aim: Aim) -> Option<Vec2> {
-    let line = planes.get(place);
-    let middle = line.point.dot(line.direction);
-    let discriminant = middle * middle + speed_max * speed_max - line.point.length_squared();
-    if discriminant < 0.0 {
-        return None;
-    }
-    let reach = discriminant.sqrt();
-    let (mut lows, mut highs) = (Vec4::splat(-middle - reach), Vec4::splat(-middle + reach));
-    let (point, direction) = (Vectors::splat(line.point), Vectors::splat(line.direction));
-    let (parallel, no_end) = (Vec4::splat(PARALLEL), Vec4::INFINITY);
-    for number in 0..=place / LANE_COUNT {
-        let mut others = planes.fours[number];
-        if number == place / LANE_COUNT {
-            others = others.select(first_lanes(place % LANE_COUNT));
-        }
-        let slopes = direction.perp_dot(others.directions);
-        let offsets = others.directions.perp_dot(point.minus(others.points));
-        let is_parallel = slopes.abs().cmple(parallel);
-        if (is_parallel & offsets.cmplt(Vec4::ZERO)).any() {
-            return None;
-        }
-        let ends = offsets / slopes;
-        highs = highs.min(Vec4::select(slopes.cmpgt(parallel), ends, no_end));
-        lows = lows.max(Vec4::select(slopes.cmplt(-parallel), ends, -no_end));
-    }
-    let (low, high) = (lows.max_element(), highs.min_element());
-    if low > high {
-        return None;
-    }
-    let at = match aim {
-        Aim::At(wish) => line.direction.dot(wish - line.point).max(low).min(high),
-        Aim::Along(direction) if direction.dot(line.direction) > 0.0 => high,
-        Aim::Along(_) => low,
-    };
-    Some(line.point + line.direction * at)
-}
-
-/// Continues from the half-plane that could not be satisfied: a linear program in three dimensions, the
-/// third of which is the violation.
-fn least_bad(
-    planes: &HalfPlanes,
-    hard_count: usize,
-    begin: usize,
-    speed_max: f32,
-    velocity: Vec2,
-) -> Vec2 {
-    let mut velocity = velocity;
-    let mut violation = 0.0;
-    let mut edges = planes.clone();
-    for place in begin.max(hard_count * LANE_COUNT)..planes.count {
-        let plane = planes.get(place);
-        if plane.violation(velocity) <= violation {
+    for (number, row) in rows.iter().enumerate() {
+        let violated = row.violations(velocities).cmpgt(Vec4::ZERO) & lanes;
+        if !violated.any() {
             continue;
         }
-        let last = place / LANE_COUNT;
-        for number in hard_count..=last {
-            edges.fours[number] = bisectors(&plane, &planes.fours[number]);
-        }
-        edges.fours[last] = edges.fours[last].select(first_lanes(place % LANE_COUNT));
-        edges.count = (last + 1) * LANE_COUNT;
-        let inward = Vec2::new(-plane.direction.y, plane.direction.x);
-        // It fails only by rounding, and then the previous velocity is as good.
-        if let (None, better) = solve(&edges, speed_max, Aim::Along(inward)) {
-            velocity = better;
-        }
-        violation = plane.violation(velocity);
+        // The optimum lies on this line now.
+        let (exists, better) = on_lines(&rows[..number], row, speed_max, aim);
+        velocities = Vectors::select(violated & exists, better, velocities);
+        let fails = violated & !exists;
+        failed_at = Vec4::select(fails, Vec4::splat(number as f32), failed_at);
+        lanes &= !fails;
     }
-    velocity
+    (failed_at, velocities)
 }
 
-/// For each of four half-planes, the velocities that violate it no more than `plane`. All velocities if
-/// it is parallel to `plane` with the same direction, or if its lane is unused.
-fn bisectors(plane: &HalfPlane, others: &Four) -> Four {
-    let (point, direction) = (Vectors::splat(plane.point), Vectors::splat(plane.direction));
-    let slopes = direction.perp_dot(others.directions);
-    let crosses = slopes.abs().cmpgt(Vec4::splat(PARALLEL));
-    let at = others.directions.perp_dot(point.minus(others.points)) / slopes;
-    let points = Vectors {
-        x: Vec4::select(crosses, point.x + direction.x * at, (point.x + others.points.x) * 0.5),
-        y: Vec4::select(crosses, point.y + direction.y * at, (point.y + others.points.y) * 0.5),
+/// The optimum on the lines of half-planes, within the discs and those before them. Only of lanes whose
+/// bit is set there is one.
+fn on_lines(before: &[Row], line: &Row, speed_max: Vec4, aim: Aim) -> (BVec4A, Vectors) {
+    let Row { points, directions } = *line;
+    let middle = points.dot(directions);
+    let discriminant = middle * middle + speed_max * speed_max - points.dot(points);
+    let mut is_empty = discriminant.cmplt(Vec4::ZERO);
+    let reach = discriminant.sqrt();
+    let (mut low, mut high) = (-middle - reach, -middle + reach);
+    let (parallel, no_end) = (Vec4::splat(PARALLEL), Vec4::INFINITY);
+    for row in before {
+        let slopes = directions.perp_dot(row.directions);
+        let offsets = row.directions.perp_dot(points.minus(row.points));
+        is_empty |= slopes.abs().cmple(parallel) & offsets.cmplt(Vec4::ZERO);
+        let ends = offsets / slopes;
+        high = high.min(Vec4::select(slopes.cmpgt(parallel), ends, no_end));
+        low = low.max(Vec4::select(slopes.cmplt(-parallel), ends, -no_end));
+    }
+    let at = match aim {
+        Aim::At(wishes) => directions.dot(wishes.minus(points)).max(low).min(high),
+        Aim::Along(aims) => Vec4::select(aims.dot(directions).cmpgt(Vec4::ZERO), high, low),
     };
-    let turn = others.directions.minus(direction);
+    (!(is_empty | low.cmpgt(high)), points.plus(directions.times(at)))
+}
+
+/// For each lane, the velocities that violate `other` no more than `row`. All velocities if it is parallel
+/// to `row` with the same direction, or allows all itself.
+fn bisectors(row: &Row, other: &Row) -> Row {
+    let slopes = row.directions.perp_dot(other.directions);
+    let crosses = slopes.abs().cmpgt(Vec4::splat(PARALLEL));
+    let at = other.directions.perp_dot(row.points.minus(other.points)) / slopes;
+    let crossing = row.points.plus(row.directions.times(at));
+    let middle = row.points.plus(other.points).times(Vec4::splat(0.5));
+    let turn = other.directions.minus(row.directions);
     let scale = turn.dot(turn).sqrt().recip();
-    let directions = Vectors { x: turn.x * scale, y: turn.y * scale };
-    let is_opposite = direction.dot(others.directions).cmple(Vec4::ZERO);
-    let is_used = others.points.y.cmpne(ALL_FOUR.points.y);
-    Four { points, directions }.select(is_used & (crosses | is_opposite) & scale.is_finite_mask())
+    let is_opposite = row.directions.dot(other.directions).cmple(Vec4::ZERO);
+    let is_used = other.points.y.cmpne(ALL.points.y);
+    let edges =
+        Row { points: Vectors::select(crosses, crossing, middle), directions: turn.times(scale) };
+    edges.select(is_used & (crosses | is_opposite) & scale.is_finite_mask())
 }

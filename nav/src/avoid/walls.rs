@@ -1,10 +1,10 @@
 //! The constraints of solid cells on a body: velocities that it may not choose, and where it is stopped.
 
-use glam::Vec2;
+use glam::{BVec4A, Vec2, Vec4};
 
-use crate::avoid::half_plane::{HalfPlane, HalfPlanes};
+use crate::avoid::half_plane::{HalfPlanes, LANE_COUNT, Row, Vectors};
 use crate::cell::Cell;
-use crate::direction::{ORTHOGONAL, members};
+use crate::direction::{Direction, ORTHOGONAL, members};
 use crate::grid::Grid;
 use crate::path::prune::ONWARD;
 
@@ -13,42 +13,51 @@ const PIECE_MAX: f32 = 0.5;
 /// The maximum number of pieces of a motion; the rest is not walked in one tick.
 const PIECE_COUNT_MAX: u16 = 64;
 
-/// Adds the half-planes of velocities that keep a body of `radius` out of the solid cells
-/// around it for the next `seconds`. Those of walls out of reach are left out.
+/// The directions of the walls around a position in its cell, if that is on the map. The corner behind a
+/// wall does not matter.
+fn walls_around(grid: &Grid, position: Vec2) -> Option<(u8, Vec2)> {
+    let cell = Cell::containing(position).filter(|&cell| grid.contains(cell))?;
+    let solid = !grid.ring(cell);
+    let is_behind = |corner: &Direction| ONWARD[*corner as usize] & ORTHOGONAL & solid != 0;
+    let corners = members(solid & !ORTHOGONAL).filter(|corner| !is_behind(corner));
+    let walls = corners.fold(solid & ORTHOGONAL, |walls, corner| walls | corner.bit());
+    Some((walls, position - Vec2::new(f32::from(cell.x), f32::from(cell.y))))
+}
+
+/// Adds the half-planes of velocities that keep bodies of some `radii` out of the solid cells around them
+/// for the next `seconds`. Those of walls out of reach are left out.
 pub(crate) fn add_half_planes(
-    grid: &Grid,
-    position: Vec2,
-    radius: f32,
+    bodies: [(&Grid, Vec2); LANE_COUNT],
+    radii: Vec4,
     seconds: f32,
-    speed_max: f32,
+    speeds: Vec4,
     planes: &mut HalfPlanes,
 ) {
-    let Some(cell) = Cell::containing(position).filter(|&cell| grid.contains(cell)) else { return };
-    let ring = grid.ring(cell);
-    let corner = Vec2::new(f32::from(cell.x), f32::from(cell.y));
-    let inside = position - corner;
-    for direction in members(!ring) {
+    let around = bodies.map(|(grid, position)| walls_around(grid, position).unwrap_or_default());
+    let inside = Vectors::new(around.map(|(_, inside)| inside));
+    for direction in members(around.iter().fold(0, |all, (walls, _)| all | walls)) {
         let (dx, dy) = direction.offset();
-        let away = Vec2::new(-f32::from(dx), -f32::from(dy));
-        let (normal, distance) = if direction.is_diagonal() {
-            // The corner behind a wall does not matter.
-            if ONWARD[direction as usize] & ORTHOGONAL & !ring != 0 {
-                continue;
-            }
-            let point = Vec2::new(if dx > 0 { 1.0 } else { 0.0 }, if dy > 0 { 1.0 } else { 0.0 });
-            let from = inside - point;
-            let Some(normal) = from.try_normalize() else { continue };
-            (normal, from.length())
+        let (x, y) = (f32::from(dx), f32::from(dy));
+        let (normals, distances) = if direction.is_diagonal() {
+            let from = inside.minus(Vectors::splat(Vec2::new(x.max(0.0), y.max(0.0))));
+            let lengths = from.dot(from).sqrt();
+            (from.times(lengths.recip()), lengths)
         } else {
-            let gap = |d: i16, at: f32| if d > 0 { 1.0 - at } else { at };
-            (away, if dx != 0 { gap(dx, inside.x) } else { gap(dy, inside.y) })
+            let gap = |d: i16, at: Vec4| if d > 0 { 1.0 - at } else { at };
+            let distances = if dx != 0 { gap(dx, inside.x) } else { gap(dy, inside.y) };
+            (Vectors::splat(Vec2::new(-x, -y)), distances)
         };
         // A body that is too near already may stay so, or there might be no way out of a corner.
-        let least = ((radius - distance) / seconds).min(0.0);
-        if least > -speed_max {
-            planes.push(HalfPlane::beyond(normal, least));
-        }
+        let least = ((radii - distances) / seconds).min(Vec4::ZERO);
+        let row = Row {
+            points: normals.times(least),
+            directions: Vectors { x: normals.y, y: -normals.x },
+        };
+        let [one, two, three, four] = around.map(|(walls, _)| walls & direction.bit() != 0);
+        let is_wall = BVec4A::new(one, two, three, four) & normals.x.is_finite_mask();
+        planes.push(&row, is_wall, speeds);
     }
+    planes.end_walls();
 }
 
 /// The end of a motion that solid cells stop: it goes on along the wall.
