@@ -259,11 +259,12 @@ impl<Q: QueryData + 'static> Reload for Machine<Q> {
             new.clear();
             new.resize(self.histories(), StateMemory(NONE));
             for (outer, last) in (0..).zip(lasts) {
-                if let (Some(outer), Some(last)) = (renamed(outer), renamed(last.0)) {
-                    let is_inside = self.states[usize::from(last)].parent == outer;
-                    if let Some(place) = new.get_mut(usize::from(outer)).filter(|_| is_inside) {
-                        place.0 = last;
-                    }
+                let Some(outer) = renamed(outer) else { continue };
+                // One that lies elsewhere now is not entered.
+                if let (Some(place), Some(last)) =
+                    (new.get_mut(usize::from(outer)), renamed(last.0))
+                {
+                    place.0 = last;
                 }
             }
             let stack = stack.iter().filter_map(|it| renamed(it.0)).filter(is_innermost);
