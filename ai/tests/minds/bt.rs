@@ -159,6 +159,33 @@ fn while_a_subtree_stays_the_rest_of_the_tree_is_not_asked() {
 }
 
 #[test]
+fn the_innermost_subtree_that_stays_is_the_one_that_is_ticked() {
+    let entry = |play: &Play| play.stage.world.get::<TreeAgent>(play.agent).unwrap().entry();
+    let mut play = Play::new(
+        "selector { stay_until(c1?) sequence_memory { a0 stay_until(c2?) sequence_memory { a1 a2 } } a3 }",
+    );
+    assert_eq!(play.tick(&[], &[(0, Success)]), "+0 s0");
+    assert_eq!(entry(&play), Some(1));
+    assert_eq!(play.tick(&[], &[]), "+1");
+    assert_eq!(entry(&play), Some(4));
+    assert_eq!(play.tick(&[1], &[]), "", "what ends the outer one is not asked");
+    assert_eq!(entry(&play), Some(4));
+    assert_eq!(play.tick(&[2], &[]), "x1 +3");
+    assert_eq!(entry(&play), None);
+    // Also where both begin in one tick.
+    let mut play = Play::new("selector { stay_until(c1?) stay_until(c2?) a0 a3 }");
+    assert_eq!(play.tick(&[], &[]), "+0");
+    assert_eq!(entry(&play), Some(2));
+    // One that a parallel halts stays no longer.
+    let mut play = Play::new(
+        "selector { sequence_memory { parallel(one, all) { stay_until(c1?) a0 c0? } a2 } a3 }",
+    );
+    assert_eq!(play.tick(&[0], &[]), "+2");
+    assert_eq!(entry(&play), None);
+    assert_eq!(play.tick(&[], &[]), "");
+}
+
+#[test]
 fn two_leaves_of_one_action_are_one_action() {
     let mut play = Play::new("selector { sequence { c0? a0 } a0 }");
     assert_eq!(play.tick(&[], &[]), "+0");
@@ -180,6 +207,12 @@ fn priorities_are_asked_for_each_tick_and_no_number_is_the_lowest() {
     assert_eq!(tick([0.5, 0.6, f32::NAN]), "x0 +1");
     assert_eq!(tick([f32::NAN, -1.0, f32::NAN]), "");
     assert_eq!(tick([0.0, 0.0, 1.0]), "x1 +2");
+}
+
+#[test]
+fn chance_does_not_take_weight_0_where_all_others_have_failed() {
+    let mut play = Play::new("selector { weighted { 1: c0? 0: a0 } a3 }");
+    assert_eq!(play.tick(&[], &[]), "+3");
 }
 
 #[test]

@@ -322,6 +322,82 @@ fn events_times_and_ends_lead_on() {
 }
 
 #[test]
+fn an_event_that_triggers_nothing_in_its_update_is_lost() {
+    let mut stage = Stage::new(machine(
+        ["a", "b"].map(state),
+        [
+            when(Transition::new("a", "b"), 0),
+            Transition::new("b", "a").on(3),
+            Transition::new("b", "a").on(70),
+            when(Transition::new("a", "b").on(5), 1),
+        ],
+    ));
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[0]), "-a, +b");
+    for event in [6, 67] {
+        stage.send(event);
+        assert_eq!(stage.tick(&[]), "", "70 and 3 have its place in another word of 64");
+    }
+    stage.send(70);
+    assert_eq!(stage.tick(&[]), "-b, +a");
+    stage.send(5);
+    assert_eq!(stage.tick(&[]), "", "its condition does not hold");
+    assert_eq!(stage.tick(&[1]), "");
+    for event in [3, 70] {
+        // In an update of its own, and in one in which another transition is taken.
+        stage.send(event);
+        assert_eq!(stage.tick(&[]), "");
+        stage.send(event);
+        assert_eq!(stage.tick(&[0]), "-a, +b");
+        assert_eq!(stage.tick(&[]), "");
+        stage.send(event);
+        assert_eq!(stage.tick(&[]), "-b, +a");
+    }
+}
+
+#[test]
+fn what_an_agent_did_in_a_state_that_the_machine_lacks_is_over() {
+    // As after a game was loaded by a program with another machine.
+    let mut stage = Stage::new(machine(
+        [state("calm"), state("angry").action("fight")],
+        [Transition::new("calm", "angry")],
+    ));
+    (0..2).for_each(|_| drop(stage.tick(&[])));
+    assert_eq!(stage.state(), "angry");
+    stage.world.insert_resource(Shared(machine([state("sole").action("walk")], [])));
+    assert_eq!(stage.tick(&[]), "+sole, Interrupted: fight, begins walk");
+    let changed = stage.world.query::<&StateChanged>().into_iter().next();
+    assert_eq!(changed.map(|it| (it.from(), it.to())), Some((None, 0)));
+    assert_eq!(stage.tick(&[]), "");
+    let updates = stage.world.get::<FsmAgent>(stage.agent).unwrap().updates();
+    assert_eq!(updates, 1, "since it was entered");
+}
+
+#[test]
+fn a_remembered_state_that_lies_elsewhere_by_now_is_not_entered() {
+    let ways = || [when(Transition::new("b", "a"), 0), when(Transition::new("a", "b"), 1)];
+    let inner = when(Transition::new("a1", "a2"), 2);
+    let mut stage = Stage::new(machine(
+        [
+            state("a").history(History::Shallow),
+            state("a1").inside("a"),
+            state("a2").inside("a"),
+            state("b"),
+        ],
+        ways().into_iter().chain([inner]),
+    ));
+    stage.tick(&[]);
+    assert_eq!(stage.tick(&[2]), "-a1, +a2");
+    assert_eq!(stage.tick(&[1]), "-a2, -a, +b");
+    // As after a game was loaded by a program in which the second is another state.
+    stage.world.insert_resource(Shared(machine(
+        [state("a").history(History::Shallow), state("a1").inside("a"), state("x"), state("b")],
+        ways(),
+    )));
+    assert_eq!(stage.tick(&[0]), "-b, +a, +a1");
+}
+
+#[test]
 fn whatever_goes_what_was_begun_is_left_once() {
     let machine = || machine([state("calm").action("walk")], []);
     let mut stage = Stage::new(machine());

@@ -630,6 +630,42 @@ fn an_agent_that_goes_while_it_plans_leaves_nothing_behind() {
 }
 
 #[test]
+fn an_action_that_ends_while_it_plans_makes_it_begin_anew_with_the_first_goal() {
+    // It never has more wood than it wants, though it is told to plan while it chops.
+    for (states, offset) in (1..4).flat_map(|states| (0..5).map(move |offset| (states, offset))) {
+        let mut stage = Stage::new(states, 0);
+        (stage.things().way, stage.things().axe) = (9, 1);
+        for tick in 0..80 {
+            if stage.tick().is_some() && tick % 5 == offset {
+                stage.world.set_enabled::<Replan>(stage.agent, true).unwrap();
+            }
+            assert!(stage.things().wood <= 2, "{states} states in each tick");
+        }
+        assert_eq!(stage.things().sold, 1);
+    }
+    // After it has sold the wood it wants wood again, and does not rest.
+    let mut stage = Stage::new(1, 50);
+    (stage.things().way, stage.things().axe, stage.things().wood) = (9, 1, 2);
+    while stage.tick().as_deref() != Some("sell") {}
+    stage.world.set_enabled::<Replan>(stage.agent, true).unwrap();
+    let next: Vec<_> = (0..30).filter_map(|_| stage.tick()).collect();
+    assert!(next.iter().any(|it| it == "chop"), "{next:?}");
+}
+
+#[test]
+fn an_agent_with_nothing_left_to_do_halts_what_it_does() {
+    let mut stage = Stage::new(1_000, 0);
+    (stage.things().way, stage.things().axe) = (9, 1);
+    assert_eq!(stage.tick().as_deref(), Some("chop"));
+    (stage.things().wood, stage.things().sold) = (5, 1);
+    stage.world.set_enabled::<Replan>(stage.agent, true).unwrap();
+    for _ in 0..3 {
+        assert_eq!(stage.tick(), None);
+        assert_eq!(stage.things().wood, 5);
+    }
+}
+
+#[test]
 fn a_plan_of_operators_that_the_planner_lacks_is_made_anew() {
     // As after a game was loaded by a program with fewer of them: wood can only be bought.
     let exchange = |stage: &mut Stage| {

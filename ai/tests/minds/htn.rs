@@ -622,20 +622,92 @@ fn a_plan_whose_next_operator_the_domain_lacks_is_made_anew() {
 
 #[test]
 fn a_task_that_cannot_be_done_is_told_with_what_keeps_each_method_from_it() {
-    let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
-        let taxi = Method::new("go home", "by taxi").when(cash.at_least(5)).task("ride");
-        let rides = Method::new("go home", "by two taxis").when(home.is(false));
-        builder.method(taxi).method(rides.task("ride").task("ride"))
+    for preference in [Preference::Order, Preference::Cheapest] {
+        let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
+            let taxi = Method::new("go home", "by taxi").when(cash.at_least(5)).task("ride");
+            let rides = Method::new("go home", "by two taxis").when(home.is(false));
+            builder.prefer(preference).method(taxi).method(rides.task("ride").task("ride"))
+        };
+        let mut town = Town::new(methods, Purse { cash: 3, ..Purse::default() });
+        town.ticks(4);
+        assert_eq!(
+            town.sentences(),
+            [
+                "Tick 0: Guest#0 does nothing; go home cannot be reached; go home by taxi: its condition \
+                 on cash said no; go home by two taxis cannot be reached."
+            ]
+        );
+    }
+}
+
+#[test]
+fn what_is_left_behind_a_pause_is_forgotten_with_the_plan_before_it() {
+    // Told to think in the midst of it, it begins with the root, which begins with a call.
+    let methods = |builder: DomainBuilder, _: Fact, home: Fact| {
+        let calls = Method::new("go home", "after a call").when(home.is(false));
+        builder
+            .method(calls.task("call").pause().task("walk"))
+            .method(Method::new("go home", "not at all").when(home.is(true)))
     };
-    let mut town = Town::new(methods, Purse { cash: 3, ..Purse::default() });
-    town.ticks(4);
-    assert_eq!(
-        town.sentences(),
-        [
-            "Tick 0: Guest#0 does nothing; go home cannot be reached; go home by taxi: its condition on \
-             cash said no; go home by two taxis cannot be reached."
-        ]
-    );
+    let mut town = Town::new(methods, Purse::default());
+    town.ticks(1);
+    town.world.set_enabled::<Replan>(town.guest, true).unwrap();
+    town.ticks(1);
+    let said = town.sentences();
+    assert!(said.len() == 2 && said[1].contains("the plan is call"), "{said:?}");
+    // A step before the pause that cannot be taken ends all of it.
+    let methods = |builder: DomainBuilder, cash: Fact, home: Fact| {
+        let taxi = Method::new("go home", "by taxi").when(cash.at_least(2));
+        builder
+            .method(taxi.task("call").task("ride").pause().task("work"))
+            .method(Method::new("go home", "on foot").when(home.is(false)).task("walk"))
+            .method(Method::new("go home", "not at all").when(home.is(true)))
+    };
+    let mut town = Town::new(methods, Purse { cash: 2, ..Purse::default() });
+    town.ticks(1);
+    town.world.get_mut::<Purse>(town.guest).unwrap().cash = 0;
+    town.ticks(8);
+    let said = town.sentences();
+    assert!(said[1].contains("on foot") && said[1].contains("the plan is walk"), "{said:?}");
+    assert_eq!((town.purse().is_home, town.purse().cash), (true, 0));
+}
+
+#[test]
+fn what_comes_behind_a_pause_adds_nothing_to_the_cost_of_a_way() {
+    let mut facts = Facts::new();
+    let done = facts.flag("done");
+    let operator = |name: &str, cost| Operator::new(name).cost(cost).then(done.becomes(true));
+    let domain = DomainBuilder::new(facts)
+        .prefer(Preference::Cheapest)
+        .operator(operator("begin", 5))
+        .operator(operator("toil", 100))
+        .operator(operator("buy", 10))
+        .method(Method::new("first", "slowly").task("begin").pause())
+        .method(Method::new("all", "by hand").task("first").task("toil"))
+        .method(Method::new("all", "for money").task("buy"))
+        .build("all")
+        .unwrap();
+    let plan = domain.plan(&[0]).unwrap();
+    assert_eq!((plan.names(&domain).collect::<Vec<_>>(), plan.cost), (vec!["begin"], 5));
+    assert_eq!(plan.methods(&domain).collect::<Vec<_>>(), ["all by hand", "first slowly"]);
+    assert!(plan.is_partial());
+}
+
+#[test]
+fn a_search_that_goes_on_state_by_state_is_given_up_at_its_limit() {
+    let mut facts = Facts::new();
+    let number = facts.number("number", 60);
+    let domain = DomainBuilder::new(facts)
+        .operator(Operator::new("count").then(number.add(1)))
+        .method(Method::new("all", "at last").when(number.at_least(50)))
+        .method(Method::new("all", "step by step").task("count").task("all"))
+        .states_max(5)
+        .build("all")
+        .unwrap();
+    let mut planning = domain.begin(|_| 0, |_| 0);
+    let results: Vec<_> = (0..5).map(|_| domain.go_on(&mut planning, 1)).collect();
+    let gave_up = Some(Err(NoPlan::GaveUp));
+    assert_eq!(results, [None, None, None, None, gave_up]);
 }
 
 #[test]
@@ -647,6 +719,8 @@ fn told_to_think_it_begins_with_the_root_and_what_is_first_again_goes_on() {
     let plans = |town: &Town| town.world.get::<HtnAgent>(town.guest).unwrap().plans();
     assert_eq!(plans(&town), 2);
     assert_eq!(town.purse().rings, 2, "it goes on to call");
+    let said = town.sentences();
+    assert!(said.len() == 2 && !said[1].contains("stopped"), "{said:?}");
     town.world.set_enabled::<Replan>(town.guest, true).unwrap();
     town.world.get_mut::<Purse>(town.guest).unwrap().cash = 1;
     town.ticks(1);

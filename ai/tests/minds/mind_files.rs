@@ -147,6 +147,96 @@ fn an_agent_stays_in_the_state_of_the_same_name_and_goes_on_with_its_action() {
 }
 
 #[test]
+fn events_that_are_on_their_way_keep_their_names() {
+    let two = |events: &str| {
+        let text = CAT.replacen("events: [\"bell\"]", &format!("events: {events}"), 1);
+        text.replacen("to: \"awake\", on", "to: \"playing\", on", 1)
+    };
+    let event = |stage: &Stage, name: &str| {
+        let file = stage.world.resource::<MindFile<Machine<&'static Senses>>>().unwrap();
+        file.mind().event(name)
+    };
+    for (events, is_heard) in
+        [("[\"call\", \"bell\"]", true), ("[\"bell\", \"call\"]", true), ("[\"bell\"]", false)]
+    {
+        let (mut stage, path) = cat("events.ron");
+        std::fs::write(&path, two("[\"bell\", \"call\"]")).unwrap();
+        assert!(reload(&mut stage));
+        assert_eq!(["bell", "call", "ring"].map(|it| event(&stage, it)), [Some(0), Some(1), None]);
+        stage.sense([0.0, 1.0, 0.0]);
+        stage.ticks(2);
+        assert_eq!(state(&stage), "sleeping");
+        stage.sense([0.0; 3]);
+        // It is sent the bell, or a call where the next file has none.
+        let sent = u32::from(!is_heard);
+        stage.world.get_mut::<FsmAgent>(stage.agent).unwrap().send(sent);
+        std::fs::write(&path, format!("{}\n", two(events))).unwrap();
+        assert!(reload(&mut stage));
+        stage.ticks(1);
+        assert_eq!(state(&stage), if is_heard { "playing" } else { "sleeping" }, "{events}");
+    }
+}
+
+#[test]
+fn transitions_of_a_file_wait_for_times_and_ends_and_lead_back() {
+    const DOG: &str = r#"(
+        states: [
+            (name: "resting"),
+            (name: "eating", action: "eat"),
+            (name: "sad"),
+            (name: "glad"),
+            (name: "barking"),
+        ],
+        transitions: [
+            (from: "resting", to: "eating", after: 3),
+            (from: "eating", to: "glad", trigger: Done),
+            (from: "eating", to: "sad", trigger: Failed),
+            (from: "glad", to: "barking", interrupts: true, when: "hungry"),
+            (from: "barking", when: "tired"),
+        ],
+    )"#;
+    let dog = |end| {
+        let machine = Machine::parse(DOG, &library()).unwrap();
+        let think =
+            |mut machines: Machines<&'static Senses>, dog: Res<Dog>| machines.update(&dog.0);
+        let drive = |world: &mut World, agent| {
+            FsmAgent::drive(world, agent, &machine).unwrap();
+            world.insert_resource(Dog(machine));
+        };
+        let mut stage = Stage::new(drive, |minds| minds.add(think.as_mind()));
+        let mut states = Vec::new();
+        let mut tick = |stage: &mut Stage| {
+            stage.ticks(1);
+            let state = stage.world.get::<FsmAgent>(stage.agent).unwrap().state().unwrap();
+            states.push(stage.world.resource::<Dog>().unwrap().0.name(state).to_owned());
+        };
+        (0..4).for_each(|_| tick(&mut stage));
+        stage.end(end);
+        (0..2).for_each(|_| tick(&mut stage));
+        for inputs in [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]] {
+            stage.sense(inputs);
+            tick(&mut stage);
+        }
+        states
+    };
+    let begin = ["resting", "resting", "resting", "eating", "eating"];
+    let glad = dog(ActionResult::Success);
+    assert_eq!(glad, [&begin[..], &["glad", "barking", "glad"]].concat());
+    assert_eq!(dog(ActionResult::Failed), [&begin[..], &["sad", "sad", "sad"]].concat());
+    // To lead back, and to interrupt without a target, make no sense together.
+    let error = |from: &str, to: &str| {
+        assert!(DOG.contains(from));
+        Machine::parse(&DOG.replacen(from, to, 1), &library()).unwrap_err().to_string()
+    };
+    for to in ["(when: \"tired\")", "(from: \"barking\", interrupts: true)"] {
+        let error = error("(from: \"barking\", when: \"tired\")", to);
+        assert!(error.contains("a transition without `to` leads back"), "{error}");
+    }
+}
+
+struct Dog(Machine<&'static Senses>);
+
+#[test]
 fn each_agent_of_a_crowd_is_taken_over_once_however_it_is_listed() {
     let (mut stage, path) = cat("crowd.ron");
     let machine = Machine::parse(CAT, &library()).unwrap();

@@ -31,6 +31,61 @@ fn only_those_that_are_watched_are_written_about() {
 }
 
 #[test]
+fn what_has_ended_is_left_for_a_decision_of_the_agent_itself() {
+    let [agent, hands] = entities();
+    let mut log = DecisionLog::watching(agent, "Cat", 9);
+    log.note_end(agent, || Stopped::new("dig", Ended::Failed));
+    log.note_by(agent, hands, 1, Engine::Activity, |decision| {
+        decision.candidate(Candidate::new("haul", Verdict::Chosen));
+    });
+    assert!(log.is_pending(agent));
+    note(&log, agent, 2);
+    assert!(!log.is_pending(agent));
+    let counts: Vec<_> = log.decisions(agent).iter().map(|it| it.stopped.len()).collect();
+    assert_eq!(counts, [0, 1]);
+    // What is still pending is forgotten with the ticks after which it ended.
+    log.note_end(agent, || Stopped::new("dig", Ended::Failed));
+    log.forget_after(1);
+    assert!(!log.is_pending(agent));
+    assert_eq!(log.decisions(agent).len(), 1);
+}
+
+#[test]
+fn a_state_whose_record_was_forgotten_is_recorded_again() {
+    let [agent] = entities();
+    let mut log = DecisionLog::watching(agent, "Cat", 9);
+    let found = || Candidate::new("a path: found", Verdict::Chosen);
+    (1..4).for_each(|tick| log.note_change((agent, tick), Engine::Paths, &true, found));
+    assert_eq!(log.decisions(agent).len(), 1);
+    log.forget_after(0);
+    log.note_change((agent, 1), Engine::Paths, &true, found);
+    assert_eq!(log.decisions(agent).len(), 1);
+}
+
+#[test]
+fn what_an_agent_or_its_lane_waits_for_about_itself_is_its_own() {
+    let [agent, hands, door] = entities();
+    let log = DecisionLog::watching(agent, "Cat", 9);
+    let about = |subject, event: &'static str| Subscribed {
+        subject: Some(subject),
+        event: Some(event.into()),
+    };
+    log.note_by(agent, hands, 1, Engine::Activity, |decision| {
+        decision.blocked_since = Some(1);
+        let all =
+            [(agent, "the arrival"), (hands, "the load"), (hands, "a blow"), (door, "a knock")];
+        decision.subscriptions.extend(all.map(|(subject, event)| about(subject, event)));
+    });
+    assert_eq!(
+        log.sentences(agent),
+        [
+            "Tick 1: Cat#0 sleeps; asleep since tick 1, waits for its own arrival or its own load or a \
+             blow of its own or a knock of entity 2."
+        ]
+    );
+}
+
+#[test]
 fn the_ring_keeps_the_last_ones_and_counts_the_others() {
     let [agent] = entities();
     let mut log = DecisionLog::new();

@@ -1,6 +1,6 @@
 //! Decision records of planners.
 
-use formic_ai::explain::{Candidate, DecisionLog, Engine, Verdict};
+use formic_ai::explain::{Candidate, DecisionLog, Engine, Stopped, Verdict};
 use formic_ai::goap::{
     Facts, Goal, GoapAgent, Operator, PlannerBuilder, Planners, Replan, Sensors,
 };
@@ -111,6 +111,19 @@ fn a_search_that_goes_on_is_told_once() {
     let decisions = stage.decisions();
     assert!(decisions.len() <= 3, "{decisions:?}");
     assert!(decisions.last().unwrap().plan.is_some());
+}
+
+#[test]
+fn what_has_ended_meanwhile_is_told_though_there_is_still_nothing_to_do() {
+    let mut stage = stage(1000);
+    stage.sense([1.0, 1.0, 0.0]);
+    stage.ticks(9);
+    let log = stage.world.resource::<DecisionLog>().unwrap();
+    log.note_end(stage.agent, || Stopped::new("dig", Ended::Failed));
+    stage.ticks(9);
+    let sentences = stage.sentences();
+    assert_eq!(sentences.len(), 2, "{sentences:?}");
+    assert!(sentences[1].contains("does nothing") && sentences[1].ends_with("; dig has failed."));
 }
 
 #[test]

@@ -118,6 +118,27 @@ fn ranks_and_cooldowns_are_told() {
 }
 
 #[test]
+fn decisions_keep_the_words_of_the_reasoner_that_made_them() {
+    let light = |input| Utility::sum().weighted(0.5, INPUTS[input], Curve::linear(1.0, 0.0));
+    let mut stage = stage(Reasoner::new().option("eat", light(0)).option("sleep", plain(1)));
+    stage.sense([1.0, 0.5, 0.0]);
+    stage.ticks(1);
+    let other = Reasoner::new().option("play", plain(2)).option("eat", plain(0));
+    stage.world.insert_resource(Cats(other.bind(&actions()).unwrap()));
+    stage.sense([0.0, 0.5, 0.25]);
+    stage.ticks(1);
+    stage.sense([0.5, 0.5, 0.25]);
+    stage.ticks(1);
+    let said = stage.sentences();
+    assert_eq!(
+        said[0],
+        "Tick 0: Cat chose eat 1.00 over sleep 0.50: hunger 1.00 -> linear 1 -> 1.00 at a weight of \
+         0.5."
+    );
+    assert!(said.last().unwrap().contains("Cat chose eat 0.50 over play 0.25"), "{said:?}");
+}
+
+#[test]
 fn an_option_is_outranked_only_by_one_of_a_higher_rank() {
     let reasoner = Reasoner::new()
         .option("eat", plain(0).rank(1))
