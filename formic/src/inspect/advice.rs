@@ -289,6 +289,8 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!((&**component, *component_bytes, *row_bytes), ("Diary", 2_000, 2_016));
+        let text = found[0].to_string();
+        assert!(text.contains(" takes 2,016 bytes, 2,000 of them for Diary: keep it"), "{text}");
     }
 
     /// Registers a separate component for each number.
@@ -312,6 +314,8 @@ mod tests {
             panic!("{found:?}");
         };
         assert_eq!((*archetype_count, *used_bytes), (SCATTERED_MIN, SCATTERED_MIN * 16));
+        let (text, used) = (found[0].to_string(), grouped(SCATTERED_MIN as u64 * 16));
+        assert!(text.contains(&format!("each: {used} bytes of data in ")), "{text}");
         for entity in entities {
             world.despawn(entity).expect("it lives");
         }

@@ -121,6 +121,38 @@ mod tests {
     use super::*;
 
     #[test]
+    fn each_verdict_has_its_words_and_each_kind_of_mind_its_name() {
+        let label = || "the bell".into();
+        for (it, style, text) in [
+            (Verdict::Running, "active", "goes on"),
+            (Verdict::Succeeded, "good", "succeeded"),
+            (Verdict::Holds, "good", "holds already"),
+            (Verdict::Failed, "bad", "failed"),
+            (Verdict::Outranked, "", "of a lower rank"),
+            (Verdict::Cooling { decisions: 1 }, "", "not for 1 more decision"),
+            (Verdict::Waits { on: label() }, "", "waits for the bell"),
+            (Verdict::Refused { by: label() }, "bad", "refused by the bell"),
+            (Verdict::Unreachable, "bad", "cannot be reached"),
+            (Verdict::GaveUp, "bad", "search given up"),
+            (Verdict::Unfinished, "", "still searched for"),
+        ] {
+            assert_eq!(verdict(&it), (style, text.to_owned()));
+        }
+        for (engine, name) in [
+            (Engine::Machine, "State machine"),
+            (Engine::Tree, "Behaviour tree"),
+            (Engine::Activity, "Activity"),
+            (Engine::Composite, "Composite action"),
+            (Engine::Sequence, "Sequence"),
+            (Engine::Rules, "Rules"),
+            (Engine::Paths, "Paths"),
+            (Engine::Other("a mind of mine"), "a mind of mine"),
+        ] {
+            assert_eq!(engine_name(engine), name);
+        }
+    }
+
+    #[test]
     fn the_step_of_a_plan_is_the_one_that_was_begun_last() {
         let mut world = World::new();
         let miner = world.spawn(());

@@ -634,6 +634,9 @@ mod tests {
         assert_eq!(without, "without Asleep: It has Asleep, which the query excludes.");
         let gone = first_fault("Mood.about > 1", bob).unwrap();
         assert_eq!(gone, "Mood.about > 1: Its Mood has no field about now.");
+        assert_eq!(first_fault("Asleep = 1", bob).unwrap(), "Asleep = 1: Asleep has no value.");
+        let text = first_fault("\"the first\"", bob).unwrap();
+        assert!(text.starts_with("\"the first\": "), "{text}");
         let other = first_fault("1 chooses eat", bob).unwrap();
         assert_eq!(other, "chooses eat: It has chosen sleep.");
         let unknown = first_fault("chooses eat", cid).unwrap();
