@@ -84,7 +84,8 @@ impl ScheduleBuilder {
     }
 
     /// Makes [`build`](Self::build) return an error if a system requires a resource that is not in the
-    /// world by then. A system that runs under a condition is exempt.
+    /// world by then. Conditions and systems that run under one are exempt: a condition may ask whether the
+    /// resource is there.
     ///
     /// ```
     /// use formic_jobs::prelude::*;
