@@ -208,9 +208,12 @@ pub(super) fn write_answer(
         reason(status),
         bytes.len()
     );
-    if status == 405 {
-        head.push_str("Allow: GET, HEAD, POST\r\n");
-    }
+    head.push_str(match status {
+        405 => "Allow: GET, HEAD, POST\r\n",
+        // RFC 9110, section 15.5.22, and RFC 6455, section 4.4.
+        426 => "Upgrade: websocket\r\nConnection: Upgrade\r\nSec-WebSocket-Version: 13\r\n",
+        _ => "",
+    });
     head.push_str(if closes { "Connection: close\r\n\r\n" } else { "\r\n" });
     let mut all = head.into_bytes();
     if has_body {
@@ -252,6 +255,22 @@ mod tests {
             Err(NoRequest::Refused(status, _)) => Some(status),
             Ok(_) | Err(NoRequest::Closed) => None,
         }
+    }
+
+    #[test]
+    fn who_has_to_ask_in_another_way_is_told_which() {
+        let head = |status| {
+            let mut answer = Vec::new();
+            write_answer(&mut answer, (status, "text/plain", b"no"), true, true)
+                .expect("to memory");
+            String::from_utf8(answer).expect("it is text")
+        };
+        assert!(head(405).contains("\r\nAllow: GET, HEAD, POST\r\n"));
+        let upgrade = head(426);
+        for line in ["Upgrade: websocket", "Connection: Upgrade", "Sec-WebSocket-Version: 13"] {
+            assert!(upgrade.contains(&format!("\r\n{line}\r\n")), "{upgrade}");
+        }
+        assert!(!head(404).contains("Allow") && !head(404).contains("Upgrade"));
     }
 
     #[test]
