@@ -301,7 +301,7 @@ pub(super) enum LooksAt {
 ///
 /// ```
 /// # use formic_ai::turn::{CellPosition, Draft, Refusal, TurnActionKind};
-/// use formic_ai::turn::{Change, Rule, Ruling};
+/// use formic_ai::turn::{Change, Rule, Ruling, Turns};
 /// # use formic_ecs::prelude::*;
 /// # #[derive(Component, Clone, PartialEq)] struct Position(i32);
 /// # impl CellPosition for Position { type Cell = i32; fn cell(&self) -> i32 { self.0 } }
@@ -316,7 +316,7 @@ pub(super) enum LooksAt {
 ///     let solid = case.after.cell(moved.value.0).count::<Solid>();
 ///     if case.after.has::<Solid>(moved.entity) && solid > 1 { Ruling::reject() } else { Ruling::pass() }
 /// });
-/// assert_eq!(collision.name(), "collision");
+/// let builder = Turns::builder().position::<Position>().set::<Solid>().rule(collision);
 /// ```
 pub struct Rule<K: TurnActionKind> {
     pub(super) name: String,

@@ -13,7 +13,6 @@ pub(super) const BATCH: usize = 64;
 /// ```
 /// use formic_ai::utility::Input;
 /// let [hunger, tiredness] = Input::named(["hunger", "tiredness"]);
-/// assert_eq!(tiredness.name(), "tiredness");
 /// assert_ne!(hunger, tiredness);
 /// ```
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
