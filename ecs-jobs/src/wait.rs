@@ -63,7 +63,10 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         let takes_any = tag.is_worker || tag.is_conditional;
         context.is_woken.set(!listed.leave() && takes_any);
     }
-    context.tell_conditional(shared);
+    // What follows may take long.
+    if is_kept("tell_after_wait") {
+        context.tell_conditional(shared);
+    }
     context.pass_on_wake_up(shared);
 }
 

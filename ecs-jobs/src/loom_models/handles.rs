@@ -10,8 +10,8 @@ use crate::shared::Shared;
 use crate::slots::{JobId, JobKind, Slots};
 use crate::sync::Deadline;
 use crate::worker::{run_until, run_worker, wait_for_all};
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::time::Duration;
 
@@ -338,6 +338,35 @@ fn a_job_that_makes_a_condition_true_is_not_missed_by_a_thread_of_the_host() {
         });
         run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
         runner.join().unwrap();
+    });
+}
+
+#[test]
+fn a_job_that_ran_in_a_wait_is_not_missed_by_a_thread_of_the_host_while_its_waiter_goes_on() {
+    explore("job that ran in a wait, with a long body behind it, against run_until", || {
+        let shared = hosted();
+        let flag = Arc::new(AtomicUsize::new(0));
+        let inside = Arc::clone(&flag);
+        let job = move || inside.store(1, Ordering::Relaxed);
+        let id = add_job::<JobId>(&shared, JobKind::Anywhere, &[], job);
+        let has_seen = Arc::new((Mutex::new(false), Condvar::new()));
+        let waiter = thread::spawn({
+            let (shared, has_seen) = (Arc::clone(&shared), Arc::clone(&has_seen));
+            move || {
+                // It stays in the pool, and neither runs another job nor sleeps in it.
+                WorkerContext::with(&shared, |_context| {
+                    wait_for_job(&shared, id, None).unwrap();
+                    let mut seen = has_seen.0.lock().unwrap();
+                    while !*seen {
+                        seen = has_seen.1.wait(seen).unwrap();
+                    }
+                });
+            }
+        });
+        run_until(&shared, None, || flag.load(Ordering::Relaxed) == 1);
+        *has_seen.0.lock().unwrap() = true;
+        has_seen.1.notify_one();
+        waiter.join().unwrap();
     });
 }
 
