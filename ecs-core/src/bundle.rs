@@ -185,6 +185,7 @@ pub(crate) fn with_starts<P: Parts, R>(
         return f(&many_starts(P::COUNT, &start));
     }
     let mut starts = [NonNull::dangling(); FEW];
+    // An iterator would be more code for the compiler, which sees it for each bundle.
     let mut k = 0;
     while k < P::COUNT {
         starts[k] = start(k);
