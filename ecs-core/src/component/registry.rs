@@ -154,8 +154,10 @@ impl ComponentInfo {
 }
 
 /// The description of `T` and of no other type (I-9).
+///
+/// It is invariant, because a subtype of `T` is another component, with an id and functions of its own.
 #[derive(Debug)]
-pub struct InfoOf<T>(ComponentInfo, PhantomData<T>);
+pub struct InfoOf<T>(ComponentInfo, PhantomData<fn(T) -> T>);
 
 impl<T: Component> InfoOf<T> {
     /// Describes the type.

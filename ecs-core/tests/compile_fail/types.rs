@@ -146,6 +146,37 @@
 //! }
 //! ```
 //!
+//! # A component is not described as a subtype of itself
+//!
+//! That is another component, whose functions would be called with values that are not of its type.
+//!
+//! ```compile_fail,E0308
+//! # use formic_ecs::{__private::InfoOf, Component, HashRule};
+//! struct Call<F>(F);
+//! impl Component for Call<for<'a> fn(&'a u8)> {
+//!     const HASH: HashRule<Self> = HashRule::Unhashed;
+//! }
+//! impl Component for Call<fn(&'static u8)> {
+//!     const HASH: HashRule<Self> = HashRule::Unhashed;
+//!     fn info() -> InfoOf<Self> {
+//!         InfoOf::<Call<for<'a> fn(&'a u8)>>::of()
+//!     }
+//! }
+//! ```
+//! ```
+//! # use formic_ecs::{__private::InfoOf, Component, HashRule};
+//! struct Call<F>(F);
+//! impl Component for Call<for<'a> fn(&'a u8)> {
+//!     const HASH: HashRule<Self> = HashRule::Unhashed;
+//! }
+//! impl Component for Call<fn(&'static u8)> {
+//!     const HASH: HashRule<Self> = HashRule::Unhashed;
+//!     fn info() -> InfoOf<Self> {
+//!         InfoOf::of()
+//!     }
+//! }
+//! ```
+//!
 //! # The bit of a component without one
 //!
 //! ```compile_fail,E0080
