@@ -62,6 +62,9 @@ const GAP_BYTES: usize = 5 * COLUMN_ALIGN;
 /// The size of the canary behind each column, see `block.rs`. There is none in release builds.
 const CANARY_BYTES: usize = if cfg!(debug_assertions) { size_of::<u64>() } else { 0 };
 
+/// The message for a row that no block can hold.
+const TOO_LARGE: &str = "a row is larger than the address space";
+
 const _: () = assert!(CHUNK_ROWS <= ROWS_MAX && CHUNK_ROWS % 64 == 0);
 
 /// The layout of the rows in a block of one size (I-3).
@@ -81,6 +84,9 @@ impl ChunkLayout {
     /// Returns the layout of blocks of `block_bytes` with at least `rows_min` rows and at most
     /// `rows_max`, or `None` if that is no row. A block is larger if `rows_min` rows need more, and a
     /// large block may be smaller.
+    ///
+    /// # Panics
+    /// Panics if a row is larger than the address space: the sizes of its values are checked one by one.
     fn new(
         columns: &[Layout],
         order: &[usize],
@@ -88,8 +94,10 @@ impl ChunkLayout {
         rows_min: usize,
         rows_max: usize,
     ) -> Option<Self> {
-        let row_bytes: usize =
-            size_of::<Entity>() + columns.iter().map(Layout::size).sum::<usize>();
+        let row_bytes = columns
+            .iter()
+            .try_fold(size_of::<Entity>(), |bytes, column| bytes.checked_add(column.size()))
+            .expect(TOO_LARGE);
         let align = columns.iter().map(Layout::align).fold(COLUMN_ALIGN, usize::max);
         // Padding can only lower this first guess.
         let is_large = block_bytes > BLOCK_BYTES;
@@ -98,13 +106,12 @@ impl ChunkLayout {
         loop {
             // If there are several chunks, all of them are full.
             rows = if rows > CHUNK_ROWS { rows / CHUNK_ROWS * CHUNK_ROWS } else { rows };
-            let (offsets, end) = place(columns, order, rows, gap);
+            let (offsets, end) = place(columns, order, rows, gap).expect(TOO_LARGE);
             if end <= block_bytes || rows == rows_min {
                 // Ordinary blocks take all of their size. A large block takes no more than its rows need.
                 let bytes = if is_large { end } else { end.max(block_bytes) };
-                let bytes = bytes.next_multiple_of(align);
-                let block = Layout::from_size_align(bytes, align)
-                    .expect("a row is smaller than the address space");
+                let bytes = bytes.checked_next_multiple_of(align).expect(TOO_LARGE);
+                let block = Layout::from_size_align(bytes, align).expect(TOO_LARGE);
                 let (capacity, chunk_count) = (rows.min(CHUNK_ROWS), rows.div_ceil(CHUNK_ROWS));
                 return (rows > 0).then_some(Self { block, capacity, chunk_count, offsets });
             }
@@ -131,19 +138,26 @@ fn order_of(columns: &[Layout]) -> SmallVec<[usize; 16]> {
 }
 
 /// Places `rows` rows of the entities and of each column one after the other. Returns where each column
-/// starts, and where the last one ends.
-fn place(columns: &[Layout], order: &[usize], rows: usize, gap: usize) -> (Box<[usize]>, usize) {
+/// starts, and where the last one ends, or `None` if that is beyond the address space.
+fn place(
+    columns: &[Layout],
+    order: &[usize],
+    rows: usize,
+    gap: usize,
+) -> Option<(Box<[usize]>, usize)> {
     let mut end = size_of::<Entity>() * rows + CANARY_BYTES;
     let mut offsets = alloc::vec![0; columns.len()].into_boxed_slice();
     for &index in order {
         let column = &columns[index];
-        let start = (end + gap).next_multiple_of(column.align().max(COLUMN_ALIGN));
+        let align = column.align().max(COLUMN_ALIGN);
+        let start = end.checked_add(gap)?.checked_next_multiple_of(align)?;
         if column.size() > 0 {
-            end = start + column.size() * rows + CANARY_BYTES;
+            let bytes = column.size().checked_mul(rows)?.checked_add(CANARY_BYTES)?;
+            end = start.checked_add(bytes)?;
         }
         offsets[index] = start;
     }
-    (offsets, end)
+    Some((offsets, end))
 }
 
 /// The layouts of an archetype's blocks: small ones first, then ordinary ones, then large ones.
@@ -334,6 +348,22 @@ mod tests {
         let layouts = ChunkLayouts::new(&columns);
         assert_eq!(layouts.of_chunk(0).rows(), 1);
         assert_eq!(layouts.of_chunk(ORDINARY_BLOCKS - 1).rows(), 1);
+    }
+
+    /// Where `usize` has 32 bits, a row of 256 of the largest components that a script may register is such
+    /// a row. Also in builds that do not check for overflow, its columns must not begin in a small block.
+    #[test]
+    #[should_panic(expected = "larger than the address space")]
+    fn a_row_whose_size_overflows_has_no_layout() {
+        let half = layout(1 << (usize::BITS - 2), 1);
+        drop(ChunkLayouts::new(&[half; 4]));
+    }
+
+    #[test]
+    #[should_panic(expected = "larger than the address space")]
+    fn a_row_that_only_overflows_with_its_padding_has_no_layout() {
+        let third = layout(usize::MAX / 3, 1);
+        drop(ChunkLayouts::new(&[third, third, layout(usize::MAX / 3 - 8, 1)]));
     }
 
     #[test]
