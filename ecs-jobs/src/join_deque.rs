@@ -7,7 +7,8 @@ use std::cell::Cell;
 /// sometimes full.
 const CAPACITY: usize = if cfg!(loom) { 1 } else { 64 };
 
-/// The index after that of a job in a [`JoinDeque`], which only grows.
+/// The index after that of a job in a [`JoinDeque`]: the number of joins that the job is inside of, itself
+/// included.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct DequeIndex(usize);
 
@@ -18,7 +19,7 @@ pub(crate) struct DequeIndex(usize);
 pub(crate) struct JoinDeque {
     /// Boxed, since the deque moves with the queues of its thread.
     ring: Box<[Cell<Option<JobRef>>; CAPACITY]>,
-    /// The index of the oldest, and of the next push, both modulo [`CAPACITY`].
+    /// The index of the oldest, and of the next push: the number of joins that this thread is inside of.
     oldest: Cell<usize>,
     end: Cell<usize>,
 }
@@ -75,14 +76,34 @@ impl JoinDeque {
         true
     }
 
-    /// Takes the oldest.
-    pub(crate) fn pop_oldest(&self) -> Option<JobRef> {
+    /// Takes the oldest, and returns it with the number of joins around it.
+    pub(crate) fn pop_oldest(&self) -> Option<(usize, JobRef)> {
         if self.is_empty() {
             return None;
         }
         let first = self.oldest.get();
         self.oldest.set(first.wrapping_add(1));
-        self.ring[first % CAPACITY].take()
+        self.ring[first % CAPACITY].take().map(|job| (first, job))
+    }
+
+    /// Notes that the join with this index, whose job is no longer here, ends. The deque is empty.
+    pub(crate) fn leave(&self, DequeIndex(end): DequeIndex) {
+        self.set_depth(end.wrapping_sub(1));
+    }
+
+    /// Runs `job`, which is inside of `depth` joins, of other threads perhaps.
+    pub(crate) fn at_depth(&self, depth: usize, job: impl FnOnce()) {
+        let outer = self.end.get();
+        self.set_depth(depth);
+        job();
+        self.set_depth(outer);
+    }
+
+    fn set_depth(&self, depth: usize) {
+        if self.is_empty() {
+            self.oldest.set(depth);
+            self.end.set(depth);
+        }
     }
 }
 
@@ -107,7 +128,7 @@ mod tests {
         let deque = JoinDeque::new();
         let indices = [0, 1, 2].map(|which| deque.push(job(which)));
         assert!(deque.take_back(indices[2]));
-        let oldest = deque.pop_oldest().expect("there are two");
+        let (_, oldest) = deque.pop_oldest().expect("there are two");
         assert!(oldest.is_in(&head(0).group));
         assert!(deque.take_back(indices[1]));
         assert!(!deque.take_back(indices[0]) && deque.pop_oldest().is_none());
@@ -118,7 +139,7 @@ mod tests {
         let deque = JoinDeque::new();
         for which in 0..CAPACITY + 10 {
             if deque.is_full() {
-                let oldest = deque.pop_oldest().expect("it is full");
+                let (_, oldest) = deque.pop_oldest().expect("it is full");
                 assert!(oldest.is_in(&head(which - CAPACITY).group));
             }
             deque.push(job(which));

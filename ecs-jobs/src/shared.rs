@@ -20,6 +20,9 @@ use std::collections::VecDeque;
 /// external threads run both halves themselves.
 const EXTERNAL_COUNT_MAX: usize = if cfg!(loom) { 1 } else { 32 };
 
+/// The open halves of joins of one thread, each with the number of joins around it.
+type OpenHalves = Queue<(usize, JobRef)>;
+
 /// The second halves of joins that a thread has not started, oldest first.
 ///
 /// ```text
@@ -38,11 +41,11 @@ pub(crate) struct LocalQueues {
     pub(crate) index: usize,
     pub(crate) private: JoinDeque,
     /// The open part itself: each join reads its length twice.
-    open: Arc<Queue<JobRef>>,
+    open: Arc<OpenHalves>,
 }
 
 impl LocalQueues {
-    fn new(index: usize, open: &Arc<Queue<JobRef>>) -> Self {
+    fn new(index: usize, open: &Arc<OpenHalves>) -> Self {
         Self { index, private: JoinDeque::new(), open: Arc::clone(open) }
     }
 
@@ -95,13 +98,14 @@ impl LocalQueues {
         if is_private {
             self.open_for_thieves(shared, Some(group));
         }
-        is_private || self.take_back_open(group)
+        is_private || self.take_back_open(index, group)
     }
 
     #[cold]
     #[inline(never)]
-    fn take_back_open(&self, group: &TaskGroup) -> bool {
-        self.open.pop_newest(|newest| newest.is_in(group)).is_some()
+    fn take_back_open(&self, index: DequeIndex, group: &TaskGroup) -> bool {
+        self.private.leave(index);
+        self.open.pop_newest(|(_, newest)| newest.is_in(group)).is_some()
     }
 
     /// Opens the `count` oldest of the private part, and wakes one sleeper, which wakes the next if it
@@ -137,7 +141,7 @@ pub(crate) struct Shared {
     pub(crate) sleepers: Sleepers,
     pub(crate) open_groups: OpenGroups,
     /// The open halves of joins: those of the workers, then those of the external threads.
-    open_halves: Box<[Arc<Queue<JobRef>>]>,
+    open_halves: Box<[Arc<OpenHalves>]>,
     /// The number of these that have ever been in use.
     used_count: AtomicUsize,
     /// The number of workers that have looked for work and found none since, or have not started.
@@ -380,23 +384,32 @@ impl Shared {
     }
 
     /// The open halves of the queues that have ever been in use.
-    fn open_halves(&self) -> &[Arc<Queue<JobRef>>] {
+    fn open_halves(&self) -> &[Arc<OpenHalves>] {
         // Relaxed: as for the counts of the queues themselves.
         &self.open_halves[..self.used_count.load(Ordering::Relaxed).min(self.open_halves.len())]
     }
 
-    /// Takes the oldest open half within scope, of the first queue that has one, beginning after the
-    /// caller's own.
-    pub(crate) fn steal(&self, own: usize, scope: HelpScope) -> Option<JobRef> {
+    /// Takes an open half within scope with the fewest joins around it, since that is the largest piece of
+    /// a balanced tree, and of several such the first after the caller's own queue.
+    pub(crate) fn steal(&self, own: usize, scope: HelpScope) -> Option<(usize, JobRef)> {
         let all = self.open_halves();
         let (before, after) = all.split_at((own + 1).min(all.len()));
-        let is_within = |half: &JobRef| scope.includes(half.group());
-        after.iter().chain(before).find_map(|queue| queue.take_where(is_within))
+        let is_within = |(_, half): &(usize, JobRef)| scope.includes(half.group());
+        loop {
+            let depth = |queue: &OpenHalves| queue.find_map(|it| is_within(it).then_some(it.0));
+            let offers =
+                after.iter().chain(before).filter_map(|queue| Some((depth(queue)?, queue)));
+            let (_, queue) = offers.min_by_key(|(depth, _)| *depth)?;
+            // Another thread may have taken it.
+            if let Some(half) = queue.take_where(is_within) {
+                return Some(half);
+            }
+        }
     }
 
     /// Whether there is an open half within scope.
     pub(crate) fn has_half(&self, scope: HelpScope) -> bool {
-        let is_within = |half: &JobRef| scope.includes(half.group()).then_some(());
+        let is_within = |(_, half): &(usize, JobRef)| scope.includes(half.group()).then_some(());
         self.open_halves().iter().any(|queue| queue.find_map(is_within).is_some())
     }
 

@@ -93,9 +93,12 @@ pub(crate) fn help_once(
         return true;
     }
     // The half itself records the group that its thief now works for.
-    let Some(half) = shared.steal(context.queue_index(), scope) else { return false };
+    let Some((depth, half)) = shared.steal(context.queue_index(), scope) else { return false };
     context.note_work_found(shared, 0, Some(half.group()));
-    half.run();
+    match context.queues() {
+        Some(queues) => queues.private.at_depth(depth + 1, || half.run()),
+        None => half.run(),
+    }
     true
 }
 

@@ -169,6 +169,42 @@ fn halves_are_shared_while_their_owner_helps_in_a_scope() {
     });
 }
 
+/// One worker runs a half and opens a smaller one inside it; the caller has opened one that is smaller
+/// still. The other worker takes the former, whichever of the two queues it comes to first.
+#[test]
+fn of_the_open_halves_of_several_threads_a_thief_takes_the_largest() {
+    within(Duration::from_secs(20), || {
+        for round in 0..10 {
+            let pool = pool(2);
+            let all = [(); 5].map(|()| AtomicBool::new(false));
+            let [middle_began, caller_began, worker_began, small, large] = &all;
+            let reach = |here: &AtomicBool| here.store(true, Ordering::SeqCst);
+            let wait = |there: &AtomicBool| wait_until(|| there.load(Ordering::SeqCst));
+            let until_both = |here| {
+                reach(here);
+                wait(small);
+            };
+            let middle = || {
+                reach(middle_began);
+                wait(caller_began);
+                wait(worker_began);
+            };
+            let of_caller = || {
+                let has_come = || {
+                    assert!(large.load(Ordering::SeqCst), "the small half, in round {round}");
+                    reach(small);
+                };
+                pool.join(|| pool.join(|| until_both(caller_began), has_come), middle)
+            };
+            let of_worker = || {
+                wait(middle_began);
+                pool.join(|| until_both(worker_began), || reach(large))
+            };
+            pool.join(of_caller, of_worker);
+        }
+    });
+}
+
 #[test]
 fn joins_nest_deeper_than_a_thread_has_room_for_halves() {
     fn descend(pool: &Pool, depth: usize) -> usize {

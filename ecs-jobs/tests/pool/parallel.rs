@@ -130,6 +130,25 @@ fn all_leaves_of_a_coarse_join_run_at_the_same_time() {
     });
 }
 
+/// Two rounds for each thread. A thread that takes a single leaf while there are larger pieces leaves
+/// their owners with nothing to help with, and a third round to the others.
+#[test]
+fn equal_leaves_run_in_as_many_rounds_as_there_are_leaves_for_each_thread() {
+    within(Duration::from_secs(30), || {
+        for (workers, count) in [(3, 8), (7, 16)] {
+            let pool = pool(workers);
+            let took = |_| {
+                let began = Instant::now();
+                Leaves::default().tree(&pool, count, 50);
+                began.elapsed()
+            };
+            let mut times: Vec<_> = (0..5).map(took).collect();
+            times.sort();
+            assert!(times[2] < Duration::from_millis(140), "{workers} workers: {times:?}");
+        }
+    });
+}
+
 #[test]
 fn joins_of_two_outside_threads_run_at_the_same_time() {
     within(Duration::from_secs(30), || {
