@@ -113,7 +113,8 @@ impl<'w, Q: QueryData> Lookups<'w, Q> {
 
     #[inline]
     fn opened(&self, (cached, row): RowLookup<'w, Q>) -> (FetchOf<'w, Q>, usize) {
-        // SAFETY: these are columns of this source, which is borrowed for `'w` (`new`).
+        // SAFETY: these are columns of this source, which is borrowed for `'w`, and no chunk has come, gone
+        // or moved since they were found (`new`, I-23).
         let token = unsafe { AddressToken::new(self.source.archetypes) };
         (Q::Parts::open(cached, token, self.source.window), row)
     }
@@ -147,8 +148,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
         Q: ReadOnly,
     {
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right to read,
-        // and lends it while it is borrowed.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right to read
+        // (I-10), and lends it while it is borrowed; `Q` only reads (I-11).
         let token = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, token))
     }
@@ -160,8 +161,8 @@ impl<'w, Q: QueryData> View<'w, Q> {
     #[inline]
     pub fn get_mut(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and is
-        // borrowed exclusively for as long as the item is used.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right (I-10), and
+        // is borrowed exclusively for as long as the item is used (I-11).
         let token = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, token))
     }
@@ -247,7 +248,7 @@ impl<Q: QueryData> View<'_, Q> {
         Ok(all.map(|found| {
             let (fetch, row) = lookups.opened(found);
             // SAFETY: these are the rows of live entities (I-1), which are different (I-15). The view
-            // holds the right, and is borrowed exclusively for as long as the items are used.
+            // holds the right (I-10), and is borrowed exclusively for as long as the items are used (I-11).
             let token = unsafe { RowToken::new(row) };
             item::<Q>(&fetch, token)
         }))
@@ -295,9 +296,9 @@ impl<Q: QueryData> ViewShard<'_, Q> {
             return Err(why_not_found(self.lookups.places, entity));
         }
         let (fetch, row) = self.lookups.open(entity)?;
-        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right, and its
-        // parts borrow it exclusively (`shards`). This is the only part with this entity, as was just
-        // checked, and it is borrowed exclusively for as long as the item is used.
+        // SAFETY: a live entity's location is a row of its chunk (I-1). The view holds the right (I-10), and
+        // its parts borrow it exclusively (`shards`). This is the only part with this entity, as was just
+        // checked, and it is borrowed exclusively for as long as the item is used (I-11).
         let token = unsafe { RowToken::new(row) };
         Ok(item::<Q>(&fetch, token))
     }
