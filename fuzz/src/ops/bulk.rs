@@ -3,6 +3,7 @@
 use arbitrary::Arbitrary;
 use formic_ecs::{CommandBuffer, Disabled, Entity, QueryFilter, With, World};
 
+use super::by_id;
 use super::model::{Holding, Model};
 use super::parts::{Active, Counted, Fuel, Kind, Part, Seed};
 
@@ -73,6 +74,7 @@ fn change_those<F: QueryFilter + 'static>(
     assert!(meant.map(|(&entity, _)| entity).eq(sorted), "{crowd:?}");
 
     let gift = || (Counted::make(seed), Fuel::make(seed));
+    let values = GIFT.map(|kind| (kind, kind.value_of(seed)));
     if is_recorded {
         let mut commands = CommandBuffer::new(world);
         let bulk = commands.bulk::<F>();
@@ -83,13 +85,15 @@ fn change_those<F: QueryFilter + 'static>(
             Deed::Despawn => bulk.despawn(),
         }
         assert_eq!(commands.play(world).failures().len(), 0);
-        _ = change_model(model, deed, &gift(), &order);
+        _ = change_model(model, deed, &values, &order);
     } else if matches!(deed, Deed::Despawn) && seed.value % 2 == 0 {
         // Half of them, in an order that is not that of their rows.
         order.sort_by_key(|entity| entity.index().wrapping_mul(0x9e37_79b9));
         order.truncate(order.len().div_ceil(2));
         let count = world.despawn_many(order.iter().copied());
-        assert_eq!(count, change_model(model, deed, &gift(), &order), "{crowd:?} by ids");
+        assert_eq!(count, change_model(model, deed, &values, &order), "{crowd:?} by ids");
+    } else if seed.value % 4 == 3 && !matches!(deed, Deed::Insert) {
+        change_by_id(world, model, (crowd, deed), &order);
     } else {
         let bulk = world.bulk::<F>();
         let changed = match deed {
@@ -98,16 +102,44 @@ fn change_those<F: QueryFilter + 'static>(
             Deed::Switch { on } => bulk.set_enabled::<Fuel>(on),
             Deed::Despawn => bulk.despawn(),
         };
-        assert_eq!(changed, change_model(model, deed, &gift(), &order), "{crowd:?} {deed:?}");
+        assert_eq!(changed, change_model(model, deed, &values, &order), "{crowd:?} {deed:?}");
     }
 }
 
+/// The same by component ids, which removes one component at a time.
+fn change_by_id(
+    world: &mut World,
+    model: &mut Model,
+    (crowd, deed): (Crowd, Deed),
+    order: &[Entity],
+) {
+    let [counted, fuel] = GIFT.map(|kind| (kind.fns().id)(world));
+    let mut query = by_id::query(world, crowd);
+    let bulk = world.by_id_mut().bulk(&mut query).expect("this world's");
+    let changed = match deed {
+        Deed::Remove => bulk.remove(counted),
+        Deed::Switch { on } => bulk.set_enabled(fuel, on),
+        Deed::Insert | Deed::Despawn => Ok(bulk.despawn()),
+    };
+    let mut take = |entity: &Entity| {
+        let has_it = model.entities[entity].has(Kind::Counted);
+        if has_it {
+            drop(model.remove(*entity, &[Kind::Counted]));
+        }
+        has_it
+    };
+    let expected = match deed {
+        Deed::Remove => order.iter().filter(|entity| take(entity)).count(),
+        _ => change_model(model, deed, &[], order),
+    };
+    assert_eq!(changed, Ok(expected), "{crowd:?} {deed:?} by ids");
+}
+
 /// One entity after the other; returns how many there were.
-fn change_model(model: &mut Model, deed: Deed, gift: &Gift, order: &[Entity]) -> usize {
-    let values = [(Kind::Counted, gift.0.value()), (Kind::Fuel, gift.1.value())];
+fn change_model(model: &mut Model, deed: Deed, values: &[(Kind, u64)], order: &[Entity]) -> usize {
     let mut change = |entity: Entity| match deed {
         Deed::Insert => {
-            model.insert(entity, &values);
+            model.insert(entity, values);
             true
         }
         Deed::Remove => {

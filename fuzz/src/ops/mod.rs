@@ -7,6 +7,7 @@
 
 mod bonds;
 mod bulk;
+mod by_id;
 mod commands;
 mod model;
 mod parts;
@@ -191,6 +192,7 @@ pub(crate) enum Way {
     View,
     Claim,
     QueryOne,
+    ById,
 }
 
 /// Which buffers are played back; the last one can be repeated, and is not one of all.

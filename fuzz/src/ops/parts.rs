@@ -11,6 +11,8 @@ use formic_ecs::{
     ComponentId, DynamicRow, Entity, HashRule, Prefab, TermError, World,
 };
 
+use super::by_id::{self, Column};
+
 /// The component types.
 #[derive(Arbitrary, Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) enum Kind {
@@ -440,7 +442,10 @@ pub(crate) struct KindFns {
     pub(crate) view: fn(&mut World, Entity, u64) -> bool,
     pub(crate) claim: fn(&mut World, Entity, u64) -> bool,
     pub(crate) query_one: fn(&mut World, Entity, u64) -> bool,
+    pub(crate) poke_by_id: fn(&mut World, Entity, u64) -> bool,
     pub(crate) id: fn(&mut World) -> ComponentId,
+    /// So many values, for operations by id.
+    pub(crate) column: fn(&Seed<'_>, usize) -> Column,
     pub(crate) read_term: fn(&DynamicRow<'_>, usize) -> Result<u64, TermError>,
     pub(crate) set_term: fn(&mut DynamicRow<'_>, usize, u64) -> Result<(), TermError>,
 }
@@ -452,7 +457,12 @@ impl KindFns {
             lasting_name: T::lasting_name,
             enableable: T::ENABLEABLE,
             read: |world, entity| {
-                Ok((world.get::<T>(entity)?.value(), world.is_enabled::<T>(entity)?))
+                let by_id = by_id::read::<T>(world, entity);
+                let read = world.get::<T>(entity);
+                assert_eq!(by_id.is_some(), read.is_ok(), "by id as by type");
+                let read = (read?.value(), world.is_enabled::<T>(entity)?);
+                assert_eq!(by_id, Some(read), "by id as by type");
+                Ok(read)
             },
             has: |world, entity| world.has::<T>(entity),
             set_enabled: |world, entity, enabled| world.set_enabled::<T>(entity, enabled),
@@ -480,7 +490,9 @@ impl KindFns {
             query_one: |world, entity, value| {
                 world.query_one::<&mut T>(entity).map(|part| part.set(value)).is_ok()
             },
+            poke_by_id: by_id::poke::<T>,
             id: World::register::<T>,
+            column: Column::of::<T>,
             read_term: |row, term| row.get::<T>(term).map(T::value),
             set_term: |row, term, value| row.get_mut::<T>(term).map(|part| part.set(value)),
         }

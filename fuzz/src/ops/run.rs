@@ -7,10 +7,12 @@ mod society;
 use std::sync::Arc;
 
 use formic_ecs::{
-    ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity, Snapshot, World,
+    ByIdError, ComponentError, DynamicQuery, Entity, MissingComponent, NoSuchEntity, Snapshot,
+    World,
 };
 
 use super::bulk::{self, Deed};
+use super::by_id;
 use super::model::{Held, Holding, Model};
 use super::parts::{Kind, Ledger, Seed, keep_books_in};
 use super::queries::{self, LOOKS};
@@ -220,7 +222,11 @@ impl Run {
         let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
         let kinds = (shape.fns().kinds)();
         let holding = held_by(&kinds, &seed);
-        let entity = (shape.fns().spawn)(&mut self.world, &seed);
+        let entity = if is_by_id(value) {
+            by_id::spawn(&mut self.world, &kinds, &seed, 1).expect("by id as by type")[0]
+        } else {
+            (shape.fns().spawn)(&mut self.world, &seed)
+        };
         assert_eq!(entity, self.model.allocate());
         self.remember(entity, holding, &kinds);
     }
@@ -233,7 +239,12 @@ impl Run {
         }
         let link = self.pick_link(link);
         let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
-        let spawned = (shape.fns().spawn_batch)(&mut self.world, &seed, count);
+        let spawned = if is_by_id(value) {
+            let kinds = (shape.fns().kinds)();
+            by_id::spawn(&mut self.world, &kinds, &seed, count).expect("by id as by type")
+        } else {
+            (shape.fns().spawn_batch)(&mut self.world, &seed, count)
+        };
         assert_eq!(spawned.len(), count);
         let ledger = Arc::clone(&self.ledger);
         for (offset, entity) in spawned.into_iter().enumerate() {
@@ -248,8 +259,16 @@ impl Run {
         let (entity, link) = (self.pick(who), self.pick_link(link));
         let seed = Seed { value: u64::from(value), link, ledger: &self.ledger };
         let values = values_of(&(shape.fns().kinds)(), &seed);
+        let is_there = self.model.entities.contains_key(&entity);
+        if is_by_id(value) && is_there {
+            for (kind, value) in values {
+                by_id::insert(&mut self.world, entity, kind, &seed).expect("by id as by type");
+                self.model.insert(entity, &[(kind, value)]);
+            }
+            return;
+        }
         let inserted = (shape.fns().insert)(&mut self.world, entity, &seed);
-        if self.model.entities.contains_key(&entity) {
+        if is_there {
             assert_eq!(inserted, Ok(()));
             self.model.insert(entity, &values);
         } else {
@@ -259,6 +278,14 @@ impl Run {
 
     fn remove(&mut self, who: Who, shape: Shape) {
         let entity = self.pick(who);
+        if is_by_id(who.0) {
+            for kind in (shape.fns().kinds)() {
+                let id = (kind.fns().id)(&mut self.world);
+                let removed = self.world.by_id_mut().remove(entity, id);
+                assert_eq!(removed, remove_by_id_from(&mut self.model, entity, kind));
+            }
+            return;
+        }
         let removed = (shape.fns().remove)(&mut self.world, entity);
         assert_eq!(removed, remove_from(&mut self.model, entity, &(shape.fns().kinds)()));
     }
@@ -271,8 +298,15 @@ impl Run {
 
     fn set_enabled(&mut self, who: Who, kind: Kind, enabled: bool) {
         let entity = self.pick(who);
-        let before = (kind.fns().set_enabled)(&mut self.world, entity, enabled);
-        assert_eq!(before, set_enabled_in(&mut self.model, entity, kind, enabled));
+        let expected = set_enabled_in(&mut self.model, entity, kind, enabled);
+        if is_by_id(who.0) {
+            let id = (kind.fns().id)(&mut self.world);
+            let before = self.world.by_id_mut().set_enabled(entity, id, enabled);
+            assert_eq!(before, expected.map_err(|error| as_by_id(error, kind)));
+        } else {
+            let before = (kind.fns().set_enabled)(&mut self.world, entity, enabled);
+            assert_eq!(before, expected);
+        }
     }
 
     fn poke(&mut self, who: Who, kind: Kind, value: u64, way: Way) {
@@ -283,6 +317,7 @@ impl Run {
             Way::View => fns.view,
             Way::Claim => fns.claim,
             Way::QueryOne => fns.query_one,
+            Way::ById => fns.poke_by_id,
         };
         let poked = poke(&mut self.world, entity, value);
         let holding = self.model.entities.get_mut(&entity);
@@ -392,6 +427,33 @@ fn remove_from(
         return Err(MissingComponent { entity, component: missing.fns().name }.into());
     }
     Ok(model.remove(entity, kinds))
+}
+
+/// Whether an operation with this number goes by component ids.
+pub(super) fn is_by_id(number: u8) -> bool {
+    number % 4 == 3
+}
+
+pub(super) fn remove_by_id_from(
+    model: &mut Model,
+    entity: Entity,
+    kind: Kind,
+) -> Result<(), ByIdError> {
+    let removed = remove_from(model, entity, &[kind]);
+    removed.map(drop).map_err(|error| as_by_id(error, kind))
+}
+
+/// What a call by id says instead.
+fn as_by_id(error: ComponentError, kind: Kind) -> ByIdError {
+    let component = (kind.fns().lasting_name)();
+    match error {
+        ComponentError::NoSuchEntity(missing) => missing.into(),
+        ComponentError::Missing(MissingComponent { entity, .. }) => {
+            ByIdError::Missing { entity, component }
+        }
+        ComponentError::NotEnableable { .. } => ByIdError::NotEnableable(component),
+        other => unreachable!("{other}"),
+    }
 }
 
 fn set_enabled_in(

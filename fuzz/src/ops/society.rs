@@ -5,7 +5,7 @@ use arbitrary::Arbitrary;
 
 use super::bonds::Bond;
 use super::shapes::Shape;
-use super::watch::Watched;
+use super::watch::{Moment, Watched};
 use super::{Command, Op, Who, steps};
 
 /// What becomes one operation or several.
@@ -52,6 +52,15 @@ enum Step {
     Copy {
         who: Who,
         count: u8,
+    },
+    Give {
+        who: Who,
+        shape: Shape,
+        value: u8,
+    },
+    Take {
+        who: Who,
+        shape: Shape,
     },
     Watch {
         watched: Watched,
@@ -100,9 +109,20 @@ fn push(step: Step, ops: &mut Vec<Op>) {
         }
         Step::CleanUp { who } => ops.push(Op::Remove { who, shape: Shape::Socket }),
         Step::Copy { who, count } => ops.push(Op::Instantiate { who, count }),
+        Step::Give { who, shape, value } => {
+            ops.push(Op::Insert { who, shape, value, link: who });
+        }
+        Step::Take { who, shape } => ops.push(Op::Remove { who, shape }),
         Step::Watch { watched, is_hook, sure } => {
             // Half of the programs have none.
-            ops.push(Op::Watch { watched, is_hook, sure: sure / 4 });
+            let watch = |watched| Op::Watch { watched, is_hook, sure: sure / 4 };
+            match watched {
+                // All that can become of a component, as often as one thing alone.
+                Watched::Component(_, kind) if sure % 2 == 0 => {
+                    ops.extend(Moment::ALL.map(|moment| watch(Watched::Component(moment, kind))));
+                }
+                _ => ops.push(watch(watched)),
+            }
         }
         Step::Direct(op) => ops.push(op),
     }

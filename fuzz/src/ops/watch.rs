@@ -17,6 +17,9 @@ pub(crate) enum Moment {
 }
 
 impl Moment {
+    pub(crate) const ALL: [Self; 5] =
+        [Self::Add, Self::Insert, Self::Despawn, Self::Replace, Self::Remove];
+
     fn kind(self) -> EventKind {
         match self {
             Self::Add => EventKind::Add,

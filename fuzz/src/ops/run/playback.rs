@@ -11,7 +11,9 @@ use super::super::parts::{Kind, Seed};
 use super::super::shapes::{GIFT, Values};
 use super::super::sink;
 use super::super::{Command, Who};
-use super::{BUFFERS, ENTITIES_MAX, Run, remove_from, set_enabled_in, values_of};
+use super::{
+    BUFFERS, ENTITIES_MAX, Run, is_by_id, remove_by_id_from, remove_from, set_enabled_in, values_of,
+};
 
 /// What the model expects a recorded command to do.
 #[derive(Clone)]
@@ -26,6 +28,7 @@ pub(super) enum Action {
     Spawn(Values),
     Insert(Values),
     Remove(Vec<Kind>),
+    RemoveById(Kind),
     SetEnabled(Kind, bool),
     Despawn,
     /// A call that removes these, or despawns.
@@ -89,8 +92,15 @@ impl Run {
             }
             Command::Remove { who, shape } => {
                 let entity = target(self, who);
-                (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
-                (entity, Action::Remove((shape.fns().kinds)()))
+                let kinds = (shape.fns().kinds)();
+                if let ([kind], true) = (kinds.as_slice(), is_by_id(who.0)) {
+                    let id = (kind.fns().id)(&mut self.world);
+                    self.recordings[buffer].buffer.remove_by_id(entity, id);
+                    (entity, Action::RemoveById(*kind))
+                } else {
+                    (shape.fns().record_remove)(&mut self.recordings[buffer].buffer, entity);
+                    (entity, Action::Remove(kinds))
+                }
             }
             Command::SetEnabled { who, kind, enabled } => {
                 let entity = target(self, who);
@@ -219,6 +229,7 @@ impl Expected {
                         Action::Spawn(_) => "spawn",
                         Action::Insert(_) => "insert",
                         Action::Remove(_) => "remove",
+                        Action::RemoveById(_) => "remove_by_id",
                         Action::SetEnabled(..) => "set_enabled",
                         Action::Despawn => "despawn",
                         Action::Call(_) => "run",
@@ -258,8 +269,8 @@ fn play_one(
             return Ok(());
         }
         // The largest handle is no buffer's: it stands for no entity in those calls that are about
-        // none, and copies are calls.
-        Action::Instantiate(_) if entity.to_bits() == u64::MAX => {
+        // none, and copies and removals by id are calls.
+        Action::Instantiate(_) | Action::RemoveById(_) if entity.to_bits() == u64::MAX => {
             return Err(CommandFailureReason::NoSuchEntity);
         }
         _ if entity.is_deferred() => return Err(CommandFailureReason::ForeignDeferred),
@@ -299,6 +310,7 @@ fn play_one(
             Ok(())
         }
         Action::Remove(kinds) => remove_from(model, entity, kinds).map(drop).map_err(Into::into),
+        Action::RemoveById(kind) => remove_by_id_from(model, entity, *kind).map_err(Into::into),
         Action::SetEnabled(kind, enabled) => {
             set_enabled_in(model, entity, *kind, *enabled).map(drop).map_err(Into::into)
         }

@@ -12,7 +12,7 @@ use super::super::watch::{self, Watched};
 use super::{Run, values_of};
 
 /// Above this, no other observer is added.
-const WATCHES_MAX: usize = 12;
+const WATCHES_MAX: usize = 24;
 
 impl Run {
     /// Copies an entity, and gives each copy a gift where there is a value for it.
