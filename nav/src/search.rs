@@ -6,7 +6,7 @@
 //! * *Short* searches run in batches, on all threads, each with the scratch of its thread. Each has an
 //!   allotment, twice what searches over its distance have cost so far, and the allotments of a batch fit
 //!   into the rest of the tick's budget. A search that needs more, say around a wall, is tried again with
-//!   four times as much, and becomes long once that does not fit.
+//!   four times as much, and becomes long once that does not fit although it is the first in the queue.
 //! * *Long* searches are those whose allotment is more than half of a tick's budget. They run off the
 //!   frame: a background job of the pool runs them, one after the other, between two ticks. The job may expand what a tick has left of
 //!   its budget, and the next tick takes the answers. If the job is not done by then, the tick waits for
@@ -282,6 +282,11 @@ impl Tick<'_, '_> {
 }
 
 impl Ticket {
+    /// Whether it waits for a short search.
+    fn is_due(&self) -> bool {
+        !self.is_long && !self.is_done
+    }
+
     /// The maximum number of expansions of a short search for this ticket.
     fn allotment(&self, estimate: &Estimate) -> u64 {
         estimate.allotment(&self.question).max(self.least_allotment)
@@ -355,26 +360,34 @@ impl SearchState {
     /// that fits.
     fn answer_short(&mut self, tick: &mut Tick, share: u64) {
         let mut left = share.min(tick.left);
+        let front = self.tickets.iter().position(Ticket::is_due);
         let mut first = 0;
         while self.gather(&mut first, left) {
             let spent = self.run_batch(tick);
             left -= spent;
             tick.spend(spent);
         }
-        for ticket in self.tickets.iter_mut().filter(|it| it.least_allotment > 0 && !it.is_done) {
+        // Others may fit into a tick in which fewer are before them.
+        let front = front.map(|front| &mut self.tickets[front]);
+        if let Some(ticket) = front.filter(|it| it.least_allotment > 0 && it.is_due()) {
             tick.set_long(ticket);
         }
     }
 
     /// Chooses the next batch. All tickets before `first` are finished. Returns false if none fits.
     fn gather(&mut self, first: &mut usize, mut room: u64) -> bool {
-        let is_due = |ticket: &Ticket| !ticket.is_long && !ticket.is_done;
-        let passed = self.tickets[*first..].iter().take_while(|ticket| !is_due(ticket)).count();
+        let passed = self.tickets[*first..].iter().take_while(|ticket| !ticket.is_due()).count();
         *first += passed;
+        // The first in the queue takes what there is, if that is more than it had.
+        if let Some(ticket) = self.tickets.get_mut(*first) {
+            if (ticket.least_allotment / GROWTH..ticket.least_allotment).contains(&room) {
+                ticket.least_allotment = room;
+            }
+        }
         self.batch.clear();
         for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
             let allotment = ticket.allotment(&self.estimate);
-            if is_due(ticket) && allotment <= room {
+            if ticket.is_due() && allotment <= room {
                 room -= allotment;
                 self.batch.push(place);
             }

@@ -129,6 +129,38 @@ fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
 }
 
 #[test]
+fn a_near_request_that_does_not_fit_beside_others_is_searched_for_in_the_next_tick() {
+    let mut sim = Sim::new(Grid::from_fn(300, 300, |_| true).unwrap());
+    for place in 0..300 * 300_u32 {
+        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
+        let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
+        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
+    }
+    // Walls before which searches over six cells take some times as much as usual.
+    for x in (40..280).step_by(20) {
+        (147..152).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(x, y))));
+    }
+    let ask = |sim: &mut Sim, (x, y): (f32, f32), (goal_x, goal_y): (f32, f32)| {
+        let agent = sim.spawn(x, y, 0.0);
+        sim.ask(agent, goal_x, goal_y);
+        agent
+    };
+    let is_found = |sim: &Sim, agent: &Entity| sim.status(*agent) == RequestStatus::Found;
+    sim.set_budget(2_000);
+    let far: Vec<Entity> = (0..8).map(|_| ask(&mut sim, (0.5, 0.5), (299.5, 299.5))).collect();
+    sim.ticks(2);
+    let near: Vec<Entity> = (0..280_u16)
+        .map(|number| {
+            let (x, y) = (f32::from(number) + 0.5, if number % 20 == 17 { 149.5 } else { 20.5 });
+            ask(&mut sim, (x, y), (x + 6.0, y))
+        })
+        .collect();
+    sim.ticks(12);
+    assert_eq!(near.iter().filter(|agent| !is_found(&sim, agent)).count(), 0);
+    assert!(!far.iter().any(|agent| is_found(&sim, agent)));
+}
+
+#[test]
 fn a_search_goes_on_when_its_agent_asks_for_the_same_goal_again() {
     let mut sim = Sim::new(pillars(60));
     let agent = sim.spawn(0.5, 0.5, 0.0);
