@@ -362,7 +362,7 @@ impl DecisionLog {
     ///     });
     /// }
     /// log.forget_after(1);
-    /// assert_eq!(log.sentences(rat), ["Tick 1: Rat#0 wanted to bite."]);
+    /// assert_eq!(log.sentences(rat), ["Turn 1: Rat#0 wanted to bite."]);
     /// ```
     pub fn forget_after(&mut self, tick: u64) {
         for watched in self.watched.values_mut() {

@@ -44,7 +44,9 @@ impl Decision {
     }
 
     fn write(&self, out: &mut String, who: &str, name: &dyn Fn(Entity) -> String) -> fmt::Result {
-        write!(out, "Tick {}: {who} ", self.tick)?;
+        // Turns are counted by themselves: a tick of a game may take many.
+        let moment = if self.engine == Engine::Rules { "Turn" } else { "Tick" };
+        write!(out, "{moment} {}: {who} ", self.tick)?;
         self.write_choice(out)?;
         if let Some(place) = self.candidates.iter().position(|it| it.verdict == Verdict::Chosen) {
             for (count, factor) in self.factors_of(place).enumerate() {

@@ -528,8 +528,8 @@ fn a_refusal_is_told_with_what_entities_are_called() {
     assert_eq!(
         log.sentences(hero),
         [
-            "Tick 1: Hero#0 wanted to hurt; hurt has failed: Rat#1 is not alive.",
-            "Tick 2: Hero#0 wanted to hurt; hurt has failed: Stone#2 has no Health.",
+            "Turn 1: Hero#0 wanted to hurt; hurt has failed: Rat#1 is not alive.",
+            "Turn 2: Hero#0 wanted to hurt; hurt has failed: Stone#2 has no Health.",
         ]
     );
 }

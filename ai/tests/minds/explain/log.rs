@@ -370,7 +370,7 @@ fn rules_plans_and_sleep_are_said_in_words() {
     assert_eq!(
         log.sentences(agent),
         [
-            "Tick 1: Guard#0 does nothing; walk east: doors said no; the rule doors said no and \
+            "Turn 1: Guard#0 does nothing; walk east: doors said no; the rule doors said no and \
              asked for open the door, the last that was asked.",
             "Tick 2: Guard#0 pursues be safe; the plan is draw, shoot at a cost of 5, found after \
              17 states; be rich cannot be reached; walk stopped: a new plan, because the door is \
