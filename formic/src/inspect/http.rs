@@ -170,6 +170,10 @@ fn parse_head(bytes: &[u8]) -> Result<Option<(HttpRequest, usize)>, NoRequest> {
         let value = std::str::from_utf8(header.value).map_err(|_| BAD)?;
         request.headers.push((header.name.to_ascii_lowercase(), value.trim().to_owned()));
     }
+    // RFC 9112, section 3.2. The second one would pass unseen.
+    if request.headers.iter().filter(|(name, _)| name == "host").count() > 1 {
+        return Err(NoRequest::Refused(400, "Host is one name"));
+    }
     request.closes = head.version == Some(0) || request.header_has("connection", "close");
     Ok(Some((request, len)))
 }
@@ -301,7 +305,7 @@ mod tests {
     fn what_is_no_request_is_refused_by_its_fault() {
         let long = format!("GET / HTTP/1.1\r\nX: {}\r\n\r\n", "a".repeat(HEAD_BYTES_MAX));
         let many = format!("GET / HTTP/1.1\r\n{}\r\n", "X: a\r\n".repeat(HEADER_COUNT_MAX + 1));
-        let cases: [(&[u8], Option<u16>); 20] = [
+        let cases: [(&[u8], Option<u16>); 21] = [
             (b"", None),
             (b"GET / HTTP/1.1\r\n", None),
             (b"GET /\r\n\r\n", Some(400)),
@@ -313,6 +317,7 @@ mod tests {
             (b"\r\n\r\n", None),
             (b"GET / HTTP/1.1\r\nno colon\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\n: x\r\n\r\n", Some(400)),
+            (b"GET / HTTP/1.1\r\nHost: localhost\r\nhost: evil\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\nContent-Length: -1\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\nContent-Length: 1\r\nContent-Length: 2\r\n\r\n", Some(400)),
             (b"GET / HTTP/1.1\r\nContent-Length: 1048577\r\n\r\n", Some(413)),

@@ -309,4 +309,4 @@ impl Host for Attached<'_> {
 
 // With `nav`, the view is the map of the terrain.
 #[cfg(not(feature = "nav"))]
-impl super::View for Attached<'_> {}
+impl View for Attached<'_> {}

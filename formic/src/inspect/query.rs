@@ -237,6 +237,9 @@ impl Term {
         };
         let (left, with) = (text[..at].trim(), text[at + sign.len()..].trim());
         let with = with.trim_matches('"').to_owned();
+        if left.is_empty() {
+            return Err(format!("there is no component before {sign} in {text}"));
+        }
         if with.is_empty() {
             return Err(format!("there is no value after {sign} in {text}"));
         }
@@ -651,6 +654,7 @@ mod tests {
             ("Hunger without Asleep", "put a comma between two terms: Hunger, without Asleep"),
             ("without", "no component after `without`"),
             ("Hunger >", "no value"),
+            ("> 0.7", "no component before >"),
             ("Hunger > much", "much is no number"),
             ("Hunger > nan", "nan is no number"),
             ("Hunger > 0.7 without Asleep", "two terms: Hunger > 0.7, without Asleep"),
