@@ -58,7 +58,8 @@ pub use registry::{ComponentInfo, Despawned, IdSource, InfoOf, Registry};
 ///   [restored](crate::World::restore) as if they had the new name.
 /// * `serde`: values are saved in snapshots and hashed by `Codec::serde`, so that fields can be added and
 ///   removed between two versions of the program. Requires this crate's feature `serde`.
-/// * `transient`: values are not saved in snapshots; restoring inserts the default value instead.
+/// * `transient`: values are not saved in snapshots; restoring inserts the default value instead. The
+///   state hash takes the values in unless the component is `unhashed` as well.
 /// * `unhashed`: the state hash leaves the values out, and [reports it](crate::StateHash::uncovered). Use
 ///   it for data that is not part of the game's state, such as caches and system handles.
 /// * `editable`: a text may set its fields, including private ones, by
