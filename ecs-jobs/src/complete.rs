@@ -50,6 +50,44 @@ pub(crate) fn wait_for_job(
     })
 }
 
+/// Helps with loops and joins inside the job `id`, which another thread is running. It leaves a loop
+/// between two batches once `stop` returns true.
+///
+/// A job does not help with its own loops from inside: the thread that opened them does.
+pub(crate) fn help_inside(
+    shared: &Shared,
+    context: &WorkerContext,
+    id: JobId,
+    stop: &mut dyn FnMut() -> bool,
+) -> bool {
+    let (slot, scope) = (shared.slots.get(id), HelpScope::InJob(id));
+    // All external threads have the same slot, so only one at a time is let in.
+    let is_external = context.is_external(shared);
+    if is_external && !(shared.has_work(scope) && slot.let_external_in(id)) {
+        return false;
+    }
+    let has_helped = help_once(shared, context, scope, stop);
+    if is_external {
+        slot.let_external_out(id);
+        // Another thread may help now that this one gives up.
+        if stop() && shared.has_work(scope) {
+            shared.sleepers.tell(1, |tag| tag.job == id.to_bits() || tag.is_conditional);
+        }
+    }
+    has_helped
+}
+
+/// A job that `is_wanted`, with loops or joins inside it that this thread would be let in to help with.
+pub(crate) fn job_to_help(
+    shared: &Shared,
+    context: &WorkerContext,
+    is_wanted: impl Fn(JobId) -> bool,
+) -> Option<JobId> {
+    let is_external = context.is_external(shared);
+    let has_room = |id| !(is_external && shared.slots.get(id).has_external(id));
+    shared.find_work(|group| group.job().filter(|&id| is_wanted(id) && has_room(id)))
+}
+
 struct JobGoal<'pool> {
     shared: &'pool Shared,
     context: &'pool WorkerContext,
@@ -76,35 +114,6 @@ impl<'pool> JobGoal<'pool> {
         }
     }
 
-    /// Helps with loops and joins inside the job `id`, which another thread is running.
-    ///
-    /// A job does not help with its own loops from inside: the thread that opened them does.
-    fn help_inside(&self, id: JobId) -> bool {
-        // All external threads have the same slot, so only one at a time is let in.
-        let is_external = self.context.is_external(self.shared);
-        let slot = self.shared.slots.get(id);
-        if is_external && !(self.has_work_inside(id) && slot.let_external_in(id)) {
-            return false;
-        }
-        let mut stop = || self.is_late();
-        let has_helped = help_once(self.shared, self.context, HelpScope::InJob(id), &mut stop);
-        if is_external {
-            slot.let_external_out(id);
-            // Another thread may help now that this one gives up.
-            if self.is_late() && self.shared.has_work(HelpScope::InJob(id)) {
-                self.shared.sleepers.tell(1, |tag| tag.job == id.to_bits() && !tag.is_conditional);
-            }
-        }
-        has_helped
-    }
-
-    /// Whether the job `id` contains work that this thread would help with.
-    fn has_work_inside(&self, id: JobId) -> bool {
-        let is_full =
-            || self.context.is_external(self.shared) && self.shared.slots.get(id).has_external(id);
-        self.shared.has_work(HelpScope::InJob(id)) && !is_full()
-    }
-
     /// Runs the jobs pinned to this thread, until the deadline.
     fn run_pinned(&self) -> bool {
         run_all_pinned(self.shared, self.context, || self.is_late()) > 0
@@ -115,7 +124,8 @@ impl<'pool> JobGoal<'pool> {
         self.walk.restart();
         while let Some(found) = self.walk.next() {
             match found {
-                Found::Running(id) if !self.has_work_inside(id) => {}
+                Found::Running(id)
+                    if job_to_help(self.shared, self.context, |job| job == id).is_none() => {}
                 Found::Running(_) | Found::Ready(_) => return true,
             }
         }
@@ -139,7 +149,9 @@ impl Goal for JobGoal<'_> {
                     let job = self.shared.slots.claim(id);
                     job.map(|job| self.run_up(job)).is_some()
                 }
-                Found::Running(id) => self.help_inside(id),
+                Found::Running(id) => {
+                    help_inside(self.shared, self.context, id, &mut || self.is_late())
+                }
             };
             // Other threads may wait inside a job for one of these, and the walk may be long.
             has_helped |= self.run_pinned();

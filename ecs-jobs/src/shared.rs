@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::job_queue::JobQueue;
 use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
-use crate::sleep::{Sleepers, Tag};
+use crate::sleep::Sleepers;
 use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
@@ -266,12 +266,10 @@ impl Shared {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
         if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
-            // A thread in `run_until_done` also has a condition, and helps inside no job.
-            let is_helper = |tag: &Tag| tag.job != 0 && !tag.is_conditional;
-            let waits_for_it = |tag: &Tag| is_helper(tag) && tag.job == job.to_bits();
-            wanted -= self.sleepers.wake(wanted, waits_for_it);
-            // The job may be a dependency of the one that another thread waits for.
-            self.sleepers.wake(wanted, is_helper);
+            wanted -= self.sleepers.wake(wanted, |tag| tag.job == job.to_bits());
+            // The job may be a dependency of the one that another thread waits for, and a thread with a
+            // condition helps inside any.
+            self.sleepers.wake(wanted, |tag| tag.job != 0 || tag.is_conditional);
         }
     }
 
@@ -347,7 +345,7 @@ impl Shared {
     /// jobs with handles, since those two wake others; and one for halves of joins, since a thread that
     /// takes one opens more.
     pub(crate) fn waiting_count(&self) -> usize {
-        let halves = usize::from(self.has_half(HelpScope::All));
+        let halves = usize::from(self.open_halves().iter().any(|queue| !queue.is_empty()));
         self.open_groups.left().saturating_add(self.ready.len().min(2) + halves)
     }
 
@@ -407,15 +405,16 @@ impl Shared {
         }
     }
 
-    /// Whether there is an open half within scope.
-    pub(crate) fn has_half(&self, scope: HelpScope) -> bool {
-        let is_within = |(_, half): &(usize, JobRef)| scope.includes(half.group()).then_some(());
-        self.open_halves().iter().any(|queue| queue.find_map(is_within).is_some())
+    /// The result of `find` for the first open group or half that has work for which it returns one.
+    pub(crate) fn find_work<R>(&self, mut find: impl FnMut(&TaskGroup) -> Option<R>) -> Option<R> {
+        let in_group = self.open_groups.find_work(&mut find);
+        let mut in_half = |queue: &OpenHalves| queue.find_map(|(_, half)| find(half.group()));
+        in_group.or_else(|| self.open_halves().iter().find_map(|queue| in_half(queue)))
     }
 
     /// Whether a thread that helps within this scope would find work.
     pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
-        self.open_groups.has_work(scope) || self.has_half(scope)
+        self.find_work(|group| scope.includes(group).then_some(())).is_some()
     }
 
     /// Whether a worker would find work, or has to end.
@@ -479,7 +478,7 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::Listed;
+    use crate::sleep::{Listed, Tag};
 
     const IDLE: Tag =
         Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };

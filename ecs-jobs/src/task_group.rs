@@ -304,13 +304,10 @@ impl OpenGroups {
         self.0.take_where(|open| open.0.cast() == address && is_over()).is_some()
     }
 
-    /// Whether there is work in a group within scope.
-    pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
-        let offers = |open: &OpenGroup| {
-            let work = open.work();
-            (scope.includes(work.group()) && work.has_work()).then_some(())
-        };
-        self.0.find_map(offers).is_some()
+    /// The result of `find` for the first group that has work for which it returns one.
+    pub(crate) fn find_work<R>(&self, mut find: impl FnMut(&TaskGroup) -> Option<R>) -> Option<R> {
+        self.0
+            .find_map(|open| if open.work().has_work() { find(open.work().group()) } else { None })
     }
 
     /// The approximate number of jobs left in all groups.

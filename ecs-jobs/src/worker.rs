@@ -1,7 +1,7 @@
 //! The loops of threads that work for a pool: its own until it closes, and those of the host until a
 //! condition holds.
 
-use crate::complete::one_deeper;
+use crate::complete::{help_inside, job_to_help, one_deeper};
 use crate::context::WorkerContext;
 use crate::handle::JobError;
 use crate::panic_slot::{catch, never_unwinding};
@@ -31,7 +31,7 @@ pub(crate) fn run_worker(shared: &Shared, queues: LocalQueues) {
 }
 
 /// Makes the calling thread work until `condition` holds: as a worker if the pool has a free place, else
-/// as an external thread, which runs only jobs with handles. If the condition is that a job is done,
+/// as an external thread, which only runs and helps jobs with handles. If the condition is that a job is done,
 /// `job` is that job.
 pub(crate) fn run_until(shared: &Shared, job: Option<JobId>, mut condition: impl FnMut() -> bool) {
     WorkerContext::with_host(shared, |context| {
@@ -117,7 +117,7 @@ struct WorkGoal<'a, C> {
     shared: &'a Shared,
     context: &'a WorkerContext,
     job: Option<JobId>,
-    /// Whether this thread does the work of a worker; otherwise it runs only jobs with handles.
+    /// Whether this thread does the work of a worker; otherwise it only runs and helps jobs with handles.
     is_worker: bool,
     /// Whether the end of any job may make the condition true.
     is_conditional: bool,
@@ -151,14 +151,19 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
         if self.is_worker {
             return work_once(shared, context, &mut stop) || has_helped;
         }
-        let job = take_any(shared);
-        job.map(|job| run_chain(shared, context, job, &mut stop)).is_some() || has_helped
+        let job = take_any(shared).map(|job| run_chain(shared, context, job, &mut stop));
+        let inside = |id| help_inside(shared, context, id, &mut stop);
+        job.is_some() || inside_any(shared, context).is_some_and(inside) || has_helped
     }
 
     fn is_worth_a_look(&mut self) -> bool {
         has_pinned(self.shared, self.context)
             || !self.shared.ready.is_empty()
-            || self.is_worker && self.shared.has_news()
+            || if self.is_worker {
+                self.shared.has_news()
+            } else {
+                inside_any(self.shared, self.context).is_some()
+            }
     }
 
     fn has_news(&mut self) -> bool {
@@ -181,6 +186,12 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             self.shared.slots.get(job).note_awaited(job);
         }
     }
+}
+
+/// A job that this thread, which waits for any job, can help with from inside. Inside a job it could
+/// come into that same job again.
+fn inside_any(shared: &Shared, context: &WorkerContext) -> Option<JobId> {
+    job_to_help(shared, context, |_id| context.job.get().is_none())
 }
 
 /// Takes any work. Groups come first, since more threads are wanted there, but after a number of group
@@ -305,18 +316,21 @@ mod tests {
     }
 
     #[test]
-    fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_none_who_would_not_help() {
+    fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_then_who_may_help() {
         let (shared, _places) = Shared::new(1);
         let [this, other] = [1, 2].map(|index| JobId::new(index, 1));
         let list = |job: JobId| Tag { job: job.to_bits(), ..Tag::default() };
         let look = |scope: &Scope<'_>| {
             let waits_for_this = shared.sleepers.list(list(this));
             let waits_for_other = shared.sleepers.list(list(other));
-            let runs_until_done = shared.sleepers.list(Tag { is_conditional: true, ..list(this) });
+            let waits_for_all =
+                shared.sleepers.list(Tag { is_conditional: true, ..Tag::default() });
+            let waits_for_group = shared.sleepers.list(Tag { group: 1, ..Tag::default() });
             shared.announce_work(scope.group(), 1);
             assert!(!waits_for_this.leave() && waits_for_other.is_listed());
-            shared.announce_work(scope.group(), 2);
-            assert!(!waits_for_other.leave() && runs_until_done.leave());
+            shared.announce_work(scope.group(), 3);
+            assert!(!waits_for_other.leave() && !waits_for_all.leave());
+            assert!(waits_for_group.leave(), "the group of another tree");
         };
         WorkerContext::with(&shared, |context| context.inside_job(this, || scope(&shared, look)));
     }

@@ -457,7 +457,20 @@ fn an_external_thread_that_comes_late_lets_no_other_into_the_next_job() {
 
 #[test]
 fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
-    explore("group opened inside a job against wait", || {
+    work_inside_a_job("group opened inside a job against wait", |shared, id| {
+        wait_for_job(shared, id, None).unwrap();
+    });
+}
+
+#[test]
+fn work_inside_a_job_is_not_missed_by_who_waits_for_all() {
+    work_inside_a_job("group opened inside a job against flush", |shared, _id| {
+        wait_for_all(shared, false);
+    });
+}
+
+fn work_inside_a_job(name: &str, wait: fn(&Shared, JobId)) {
+    explore(name, move || {
         let shared = hosted();
         let id = on_main(&shared);
         let runner = thread::spawn({
@@ -472,7 +485,7 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_the_job() {
                 });
             }
         });
-        wait_for_job(&shared, id, None).unwrap();
+        wait(&shared, id);
         runner.join().unwrap();
     });
 }

@@ -354,7 +354,8 @@ impl Pool {
         panic.map_or(Ok(()), |panic| Err(JobError::Failed(JobPanic(panic))))
     }
 
-    /// Waits until all jobs with handles are done, and helps with any of them.
+    /// Waits until all jobs with handles are done, and helps with any of them, also with the loops and joins
+    /// inside those that run.
     ///
     /// # Panics
     ///

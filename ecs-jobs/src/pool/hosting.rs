@@ -10,8 +10,8 @@ use std::time::Duration;
 /// Any thread can work for the pool: for a while, in [`run_until`](Pool::run_until) and
 /// [`run_until_done`](Pool::run_until_done), or for one job, in [`try_run_one`](Pool::try_run_one). In a
 /// pool of [`Threads::Host`](crate::Threads::Host), a thread in the first two is a full worker as long as
-/// worker places are free. Otherwise, and in all other pools, it only runs jobs with handles and does not
-/// help with the calls of other threads.
+/// worker places are free. Otherwise, and in all other pools, it runs jobs with handles and helps with the
+/// loops and joins inside them, but not with other calls of other threads.
 impl Pool {
     /// Works for the pool until `condition` holds, and sleeps while there is no work.
     ///
@@ -21,9 +21,9 @@ impl Pool {
     /// [`wake_host_threads`](Self::wake_host_threads) afterwards. The check should be quick and must not
     /// block: a job that becomes ready meanwhile may wait as long as the check takes.
     ///
-    /// Inside a job or another call of the pool, where this thread cannot take on arbitrary work, it only
-    /// runs jobs with handles. (The first indices of a loop, which its caller runs before it decides
-    /// whether to share the loop, count as outside.)
+    /// Inside another call of the pool, where this thread cannot take on arbitrary work, it only runs jobs
+    /// with handles and helps inside them, and inside a job it only runs jobs. (The first indices of a loop,
+    /// which its caller runs before it decides whether to share the loop, count as outside.)
     ///
     /// The thread that created the pool also runs the jobs scheduled for it.
     ///

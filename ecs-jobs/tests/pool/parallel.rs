@@ -2,9 +2,9 @@
 //! depend on the number of cores, and bounds are generous, for busy machines.
 
 use crate::support::{pool, within};
-use formic_jobs::Pool;
+use formic_jobs::{JobHandle, Pool};
 use std::collections::HashMap;
-use std::sync::atomic::{AtomicUsize, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering};
 use std::sync::{Arc, Barrier, Mutex};
 use std::thread::ThreadId;
 use std::time::{Duration, Instant};
@@ -76,17 +76,54 @@ fn the_owner_of_a_scope_helps_with_joins_inside_its_jobs() {
 
 #[test]
 fn a_thread_that_waits_for_a_job_helps_with_joins_inside_it() {
+    const WAITS: [fn(&Pool, JobHandle); 4] = [
+        Pool::complete,
+        Pool::run_until_done,
+        |pool, _job| pool.flush(),
+        |pool, job| pool.run_until(|| pool.is_done(job)),
+    ];
     within(Duration::from_secs(30), || {
-        let (pool, leaves) = (Arc::new(pool(1)), Leaves::default());
+        for (which, wait) in WAITS.into_iter().enumerate() {
+            let (pool, leaves) = (Arc::new(pool(1)), Leaves::default());
+            let job = {
+                let (pool, leaves) = (Arc::clone(&pool), leaves.clone());
+                move || leaves.tree(&pool, 64, 5)
+            };
+            let job = pool.schedule(job);
+            pause(30);
+            wait(&pool, job);
+            let own = leaves.of_this_thread();
+            assert!(own >= 10, "in wait {which} the thread ran {own} of 64");
+        }
+    });
+}
+
+#[test]
+fn a_thread_in_a_job_that_works_for_others_does_not_come_into_that_job_again() {
+    within(Duration::from_secs(30), || {
+        let pool = Arc::new(pool(1));
         let job = {
-            let (pool, leaves) = (Arc::clone(&pool), leaves.clone());
-            move || leaves.tree(&pool, 64, 5)
+            let pool = Arc::clone(&pool);
+            move || {
+                let (this, is_inside) = (std::thread::current().id(), AtomicBool::new(false));
+                pool.for_each_index(64, |_| {
+                    pause(2);
+                    if std::thread::current().id() == this {
+                        assert!(!is_inside.swap(true, Ordering::Relaxed), "two at a time");
+                        let mut looks = 0;
+                        pool.run_until(|| {
+                            looks += 1;
+                            looks == 2
+                        });
+                        is_inside.store(false, Ordering::Relaxed);
+                    }
+                });
+            }
         };
         let job = pool.schedule(job);
+        // The worker begins it.
         pause(30);
         pool.complete(job);
-        let own = leaves.of_this_thread();
-        assert!(own >= 10, "the waiting thread ran {own} of 64");
     });
 }
 
