@@ -10,6 +10,7 @@ fn main() -> std::io::Result<()> {
     write_seeds("commands", 1000)?;
     write_seeds("queries", 2000)?;
     write_seeds("society", 3000)?;
+    write_seeds("wild", 6000)?;
     write_seeds("games", 5000)?;
     write_seeds("nav_edits", 3000)?;
     write_seeds("jps_vs_dijkstra", 4000)?;

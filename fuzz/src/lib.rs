@@ -63,6 +63,14 @@ pub fn games(bytes: &[u8]) {
     games::run(bytes);
 }
 
+/// A program of watchers that change the world while they are told of a change, or panic.
+///
+/// # Panics
+/// Panics if the world is not in order after a step, or a value is torn, lost or dropped twice.
+pub fn wild(bytes: &[u8]) {
+    ops::run_wild_bytes(bytes);
+}
+
 /// Bytes as a map and as a scenario file.
 ///
 /// # Panics

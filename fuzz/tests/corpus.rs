@@ -48,6 +48,11 @@ fn society_holds_on_every_file_of_its_corpus() {
 }
 
 #[test]
+fn wild_holds_on_every_file_of_its_corpus() {
+    corpus("wild", 24).iter().for_each(|bytes| formic_fuzz::wild(bytes));
+}
+
+#[test]
 fn games_holds_on_every_file_of_its_corpus() {
     corpus("games", 24).iter().for_each(|bytes| formic_fuzz::games(bytes));
 }

@@ -64,6 +64,14 @@ fn what_entities_are_to_each_other_agrees_with_the_model() {
     run("run_society_bytes", ops::run_society_bytes, seeds(40_000, count), len);
 }
 
+/// Watchers that change the world while they are told of a change, or panic. There is no model of that:
+/// the world is in order, and no value is lost.
+#[test]
+fn worlds_that_wild_watchers_change_are_in_order() {
+    let (count, len) = if cfg!(miri) { (4, 100) } else { (1500, 300) };
+    run("run_wild_bytes", ops::run_wild_bytes, seeds(60_000, count), len);
+}
+
 /// Queries of any shape, by type and by id.
 #[test]
 fn queries_agree_with_the_model() {

@@ -43,8 +43,9 @@ fn one_program_after_the_other_agrees_with_the_model() {
         ops::run_query_bytes(&bytes);
         ops::run_society_bytes(&bytes);
         ops::run_snapshot_bytes(&bytes);
+        ops::run_wild_bytes(&bytes);
         drop(report);
         seed += 1;
     }
-    eprintln!("{} programs, from seed {first} on", (seed - first) * 5);
+    eprintln!("{} programs, from seed {first} on", (seed - first) * 6);
 }

@@ -21,8 +21,7 @@ mod snapshots;
 mod society;
 pub(crate) mod tamper;
 mod watch;
-
-use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
+mod wild;
 
 use arbitrary::{Arbitrary, Unstructured};
 
@@ -271,24 +270,20 @@ pub(crate) fn run_snapshot_bytes(bytes: &[u8]) {
     run_twice_or_shrink(&snapshots::program(bytes));
 }
 
+/// Runs the program of watchers that change the world that these bytes are.
+pub(crate) fn run_wild_bytes(bytes: &[u8]) {
+    wild::run_bytes(bytes);
+}
+
 /// Once with another world where the program says so, and once with the same one throughout.
 fn run_twice(program: &[Op]) {
     let (moving, staying) = (run(program, true), run(program, false));
     assert_eq!(moving, staying, "the same program gave two different worlds");
 }
 
-/// Where the program fails, says a shorter one that does, and panics as the first did.
+/// As [`run_twice`]. Where the program fails, says a shorter one that does.
 fn run_twice_or_shrink(program: &[Op]) {
-    let run = |program: &[Op]| catch_unwind(AssertUnwindSafe(|| run_twice(program)));
-    if let Err(panic) = run(program) {
-        // The others would fill the screen.
-        let hook = panic::take_hook();
-        panic::set_hook(Box::new(|_| ()));
-        let shortest = shrink::shortest(program, |program| run(program).is_err());
-        panic::set_hook(hook);
-        eprintln!("the shortest program found that fails: {shortest:#?}");
-        resume_unwind(panic);
-    }
+    shrink::run_or_shrink(program, run_twice);
 }
 
 fn program(bytes: &[u8]) -> Vec<Op> {

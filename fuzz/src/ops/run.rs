@@ -21,6 +21,7 @@ use super::shapes::{Shape, Values};
 use super::watch::Log;
 use super::{Buffers, Op, Way, Who};
 use playback::{Action, Recording};
+pub(super) use snapshots::empty_world;
 
 /// Above this, operations that make entities are passed over.
 const ENTITIES_MAX: usize = if cfg!(miri) { 40 } else { 1200 };
@@ -46,7 +47,7 @@ pub(crate) struct Run {
 
 impl Run {
     pub(crate) fn new(moves: bool) -> Self {
-        let world = snapshots::empty_world();
+        let world = empty_world();
         let recordings = (0..BUFFERS).map(|_| Recording::new(&world)).collect();
         let elsewhere = World::new().spawn(());
         let bogus = [0x1_0000_0000, 0x7FFF_FFFF_FFFF_FFFF, u64::MAX];

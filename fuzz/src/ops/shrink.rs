@@ -1,9 +1,26 @@
 //! A program that fails, made shorter.
 
+use std::fmt::Debug;
+use std::panic::{self, AssertUnwindSafe, catch_unwind, resume_unwind};
+
+/// Runs a program. Where it fails, says a shorter one that does, and panics as the first did.
+pub(super) fn run_or_shrink<T: Clone + Debug>(program: &[T], run: fn(&[T])) {
+    let run = |program: &[T]| catch_unwind(AssertUnwindSafe(|| run(program)));
+    if let Err(panic) = run(program) {
+        // The others would fill the screen.
+        let hook = panic::take_hook();
+        panic::set_hook(Box::new(|_| ()));
+        let shortest = shortest(program, |program| run(program).is_err());
+        panic::set_hook(hook);
+        eprintln!("the shortest program found that fails: {shortest:#?}");
+        resume_unwind(panic);
+    }
+}
+
 /// The shortest program that still fails and is found by leaving out parts: halves first, then
 /// smaller ones, until no single operation can be spared (Zeller and Hildebrandt, "Simplifying and
 /// Isolating Failure-Inducing Input", 2002).
-pub(super) fn shortest<T: Clone>(program: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
+fn shortest<T: Clone>(program: &[T], fails: impl Fn(&[T]) -> bool) -> Vec<T> {
     let mut shortest = program.to_vec();
     let mut size = shortest.len().div_ceil(2);
     while size > 0 {

@@ -20,7 +20,7 @@ impl Moment {
     pub(crate) const ALL: [Self; 5] =
         [Self::Add, Self::Insert, Self::Despawn, Self::Replace, Self::Remove];
 
-    fn kind(self) -> EventKind {
+    pub(crate) fn kind(self) -> EventKind {
         match self {
             Self::Add => EventKind::Add,
             Self::Insert => EventKind::Insert,

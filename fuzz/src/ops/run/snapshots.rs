@@ -9,7 +9,7 @@ use super::super::watch::Log;
 use super::Run;
 
 /// A world that knows what the programs play with.
-pub(super) fn empty_world() -> World {
+pub(in super::super) fn empty_world() -> World {
     let mut world = World::new();
     Kind::ALL.iter().for_each(|kind| _ = (kind.fns().id)(&mut world));
     Bond::ALL.iter().for_each(|bond| (bond.fns().register)(&mut world));
