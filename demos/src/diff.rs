@@ -229,13 +229,18 @@ fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<St
 fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String>, Failure> {
     let [one, other] = [Recording::read(paths[0])?, Recording::read(paths[1])?];
     other_demo(&one.header.origin.demo, &other.header.origin.demo)?;
-    let mut pairs = one.hashes.iter().filter_map(|&(tick, here)| {
+    let pairs = one.hashes.iter().filter_map(|&(tick, here)| {
         let place = other.hashes.binary_search_by_key(&tick, |&(other, _)| other).ok()?;
         Some((tick, here, other.hashes[place].1))
     });
-    let Some((until, here, there)) = pairs.find(|&(_, here, there)| here != there) else {
+    let pairs: Vec<_> = pairs.collect();
+    let differ = pairs.iter().find(|&&(_, here, there)| here != there).copied();
+    // Of the ticks behind the last hash that both have, only a second run knows.
+    let end = one.ticks().min(other.ticks());
+    if differ.is_none() && pairs.last().is_some_and(|&(last, ..)| last == end) {
         return Ok(None);
-    };
+    }
+    let until = differ.map_or(end, |(tick, ..)| tick);
     let start = |number: usize| {
         let (path, recording) = (paths[number], [&one, &other][number]);
         let threads = Some(threads[number]);
@@ -243,13 +248,14 @@ fn of_recordings(paths: [&Path; 2], threads: [usize; 2]) -> Result<Option<String
         Side { name: path.display().to_string(), start, inputs: &recording.inputs }
     };
     let (first, second) = (start(0), start(1));
-    let found = search(&first, &second, 0, until)?.unwrap_or_else(|| {
+    let equal_again = |(until, here, there)| {
         format!(
             "after tick {until} the state is {here:016x} on one and {there:016x} on the other, and \
              equal where both are lived again: another version of the program has recorded one of them"
         )
-    });
-    Ok(Some(told(&first.name, &second.name, &found)))
+    };
+    let found = search(&first, &second, 0, until)?.or_else(|| differ.map(equal_again));
+    Ok(found.map(|found| told(&first.name, &second.name, &found)))
 }
 
 /// Compares two saved games from the tick of the later one to their end. If they differ at once, both are

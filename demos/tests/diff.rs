@@ -65,6 +65,22 @@ fn recordings_are_lived_again_up_to_the_system_in_which_they_part() {
 }
 
 #[test]
+fn recordings_of_other_lengths_are_compared_up_to_the_end_of_the_shorter_one() {
+    // Both have a hash of tick 0, and none of another tick in common.
+    let record = |name: &str, commands: &[&str]| {
+        let (script, path) = (script(&format!("{name}.script"), commands), file(name));
+        json(&["rogue", "--script", &script, "--record", &path]);
+        path
+    };
+    let long = record("diff-long.recording", &["rest", "rest", "rest"]);
+    let short = record("diff-short.recording", &["rest", "rest"]);
+    let other = record("diff-short-other.recording", &["rest", "go e"]);
+    assert_eq!(diff(&[&long, &short]), (Some(0), String::new()));
+    let (code, found) = diff(&[&long, &other]);
+    assert!(code == Some(1) && found.contains("\ntick 1, system "), "{code:?}: {found}");
+}
+
+#[test]
 fn a_recording_of_another_program_is_told_from_a_run_that_differs() {
     let one = file("diff-honest.recording");
     json(&["miners", "--agents", "9", "--ticks", "20", "--hash-every", "5", "--record", &one]);

@@ -1,6 +1,10 @@
 //! The roguelike from outside.
 
 use std::fs;
+#[cfg(target_os = "linux")]
+use std::io::Write;
+#[cfg(target_os = "linux")]
+use std::process::{Command, Stdio};
 
 use crate::support::{
     has_keys, hash_for_any_threads, is_picture, json, refused, run, scratch, state_hash, text,
@@ -76,4 +80,55 @@ fn the_picture_decodes() {
     let output = run(&["rogue", "--ticks", "20", "--png", path]);
     assert_eq!(output.status.code(), Some(0));
     is_picture(&fs::read(png).expect("the picture is there"));
+}
+
+/// Plays in a terminal of 100 columns by typing `keys`; returns what the terminal showed, or none where
+/// there is no `script`, which opens terminals.
+#[cfg(target_os = "linux")]
+fn typed(keys: &str, recording: &str) -> Option<String> {
+    let game = format!("rogue --agents 12 --seed 3 --play --record '{recording}'");
+    let game = format!("stty rows 30 cols 100; exec '{}' {game}", env!("CARGO_BIN_EXE_demos"));
+    let mut script = Command::new("script");
+    script.args(["-qec", &game, "/dev/null"]).stdin(Stdio::piped()).stdout(Stdio::piped());
+    let mut script = script.spawn().ok()?;
+    let mut keyboard = script.stdin.take().expect("it is piped");
+    keyboard.write_all(keys.as_bytes()).expect("it reads them");
+    let output = script.wait_with_output().expect("it ends");
+    // Until now, or the terminal would be told that there are no more keys.
+    drop(keyboard);
+    assert_eq!(output.status.code(), Some(0), "{}", text(&output.stdout));
+    Some(text(&output.stdout))
+}
+
+#[cfg(target_os = "linux")]
+#[test]
+fn a_game_in_a_terminal_is_played_by_keys_recorded_and_lived_again() {
+    let file = |name| scratch(name).to_str().expect("the target folder is UTF-8").to_owned();
+    let (path, other) = (file("rogue-played.recording"), file("rogue-played-other.recording"));
+    // Three steps, one by an arrow key; the reasons, leafed through; a rest; a shot that is thought better
+    // of, another one, and a door that is none; all taken back; a key that says nothing; a step, and the end.
+    let Some(shown) = typed("l\x1b[Cj?jkq.fxfhcluxhqq", &path) else {
+        eprintln!("SKIPPED a game in a terminal: there is no script");
+        return;
+    };
+    let recording = fs::read_to_string(&path).expect("it was recorded");
+    let inputs = recording.lines().filter_map(|line| line.split_once("\"input\":\""));
+    let inputs: Vec<&str> = inputs.filter_map(|(_, rest)| Some(rest.split_once('"')?.0)).collect();
+    assert_eq!(
+        inputs,
+        ["go east", "go east", "go south", "rest", "shoot west", "close east", "undo", "go west"]
+    );
+    let (screen, summary) = shown.split_once("\x1b[?1049l").expect("the terminal is given back");
+    for said in ["\x1b[?1049h", "Which way?", "rock stands: accept", "There is no open door."] {
+        assert!(screen.contains(said), "{said}: {screen}");
+    }
+    assert!(summary.contains("8 ticks from seed 3, played in "), "{summary}");
+    let replayed = json(&["rogue", "--replay", &path]);
+    let hash = replayed["state_hash"].as_str().expect("the hash is text");
+    assert!(summary.contains(hash), "{hash}: {summary}");
+    assert_eq!(run(&["verify", &path]).status.code(), Some(0));
+    typed("l\x1b[Cjlqq", &other).expect("there is a script");
+    assert_eq!(run(&["diff", &path, &path]).status.code(), Some(0));
+    let found = text(&run(&["diff", &path, &other]).stdout);
+    assert!(found.contains("\ntick 3, system "), "{found}");
 }
