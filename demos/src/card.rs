@@ -1,6 +1,8 @@
 //! A demo's card: its name, its description and its constructor.
 
 use clap::{ArgMatches, Command, FromArgMatches};
+#[cfg(test)]
+use formic_ecs::World;
 
 use crate::failure::Failure;
 use crate::interrupt;
@@ -57,6 +59,18 @@ impl Demo {
         matches: &ArgMatches,
     ) -> Result<Box<dyn Simulation>, Failure> {
         interrupt::building(|| (self.build)(setup, matches))
+    }
+
+    /// Runs some ticks, and checks that a world that `spoil` has changed fails its check with these words.
+    #[cfg(test)]
+    pub(crate) fn assert_check_finds(&self, words: &str, spoil: impl FnOnce(&mut World)) {
+        let setup = Setup { agents: 60, ticks: 20, seed: 1, threads: 1 };
+        let mut simulation = self.open(&setup).expect("small numbers are allowed");
+        (0..setup.ticks).for_each(|_| simulation.tick());
+        assert_eq!(simulation.check(), Ok(()), "{words}");
+        spoil(&mut simulation.engine_mut().world);
+        let fault = simulation.check().expect_err(words);
+        assert!(fault.contains(words), "{words}: {fault}");
     }
 
     /// Returns the current lines of the summary, including those about no counter.

@@ -124,3 +124,25 @@ impl Engine {
         }
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use formic_jobs::prelude::*;
+
+    use super::*;
+
+    fn despawn_nothing(mut commands: Commands<'_>) {
+        let gone = Entity::from_bits(1 << 32 | 7).expect("a handle");
+        commands.despawn(gone);
+    }
+
+    #[test]
+    fn a_command_that_does_not_apply_fails_the_check() {
+        let setup = Setup { agents: 1, ticks: 1, seed: 1, threads: 1 };
+        let systems = Schedule::builder().add(despawn_nothing);
+        let mut engine = Engine::new(&setup, World::new(), systems).expect("one thread is here");
+        assert_eq!(engine.check(), Ok(()));
+        engine.tick();
+        assert_eq!(engine.check(), Err("1 commands did not apply".to_owned()));
+    }
+}

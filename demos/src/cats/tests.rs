@@ -51,3 +51,13 @@ fn a_long_diary_is_no_longer_than_a_short_one() {
     assert!(entries.windows(2).all(|pair| pair[0].seconds < pair[1].seconds));
     assert!(entries.last().is_some_and(|last| last.seconds > 1_190.0));
 }
+
+#[test]
+fn the_check_finds_needs_out_of_range_and_time_that_was_not_spent() {
+    DEMO.assert_check_finds("has hunger", |world| {
+        world.query::<&mut Hunger>().for_each(|hunger| hunger.0 = 100.5);
+    });
+    DEMO.assert_check_finds("was busy for 21 of 20 ticks", |world| {
+        world.query::<&mut TimeSpent>().for_each(|spent| spent.ticks[0] += 1);
+    });
+}

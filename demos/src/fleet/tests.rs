@@ -65,3 +65,32 @@ fn every_unit_of_a_large_fleet_is_in_a_squadron_of_its_own_place() {
         assert!(squadrons[..place].iter().all(|other| other.base != squadron.base));
     }
 }
+
+#[test]
+fn the_check_finds_whatever_is_wrong_with_a_war() {
+    DEMO.assert_check_finds("bullets were fired", |world| {
+        world.resource_mut::<Toll>().expect("there is one").hits += 1_000_000;
+    });
+    DEMO.assert_check_finds("has Hull", |world| {
+        world.query::<&mut parts::Hull>().for_each(|hull| hull.points = 0);
+    });
+    DEMO.assert_check_finds(" is at ", |world| {
+        world.query::<&mut parts::Position>().for_each(|position| position.0.x = f32::NAN);
+    });
+    DEMO.assert_check_finds("does two things at once", |world| {
+        world.query_filtered::<&mut Body, With<parts::Hull>>().for_each(|body| {
+            body.begin(0);
+            body.begin(1);
+        });
+    });
+    DEMO.assert_check_finds("thinks of Strength", |world| {
+        world.query::<&mut parts::Strength>().for_each(|strength| strength.ships += 1);
+    });
+    DEMO.assert_check_finds("who is no admiral", |world| {
+        let members = world.query::<(Entity, &mut parts::Member)>();
+        members.for_each(|(unit, member)| member.admiral = unit);
+        world.query::<&mut parts::Strength>().for_each(|strength| {
+            (strength.ships, strength.turrets) = (0, 0);
+        });
+    });
+}

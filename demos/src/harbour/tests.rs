@@ -129,3 +129,11 @@ fn a_detour_names_the_door_that_is_too_narrow_and_the_one_that_is_locked() {
     assert_eq!(why(goblin, hall), "");
     assert_eq!(why(porter, vault), "");
 }
+
+#[test]
+fn the_check_finds_a_tick_that_searched_too_long() {
+    DEMO.assert_check_finds("the searches of a tick expanded", |world| {
+        let report = world.resource_mut::<SearchReport>().expect("there is one");
+        report.expansions_max = BUDGET.expansions + 1;
+    });
+}

@@ -1,5 +1,6 @@
 //! Tests that each decision engine behaves as its pattern is known for.
 
+use super::forager::{Books, Needs};
 use super::*;
 
 fn crowds(ticks: u64) -> Vec<Crowd> {
@@ -57,4 +58,16 @@ fn a_run_that_goes_on_for_long_has_the_picture_of_one_begun_for_as_long() {
     assert_eq!((longer.samples().len(), longer.sampled_ticks()), (963, 1_926));
     assert!(longer.samples() == planned.samples(), "the columns differ");
     assert!(longer.samples().iter().all(|shares| shares.iter().sum::<u32>() == 12));
+}
+
+#[test]
+fn the_check_finds_berries_out_of_nothing_and_foragers_in_two_places() {
+    let books = |spoil: fn(&mut Books)| {
+        move |world: &mut World| world.query::<&mut Books>().for_each(spoil)
+    };
+    DEMO.assert_check_finds("berries, ate", books(|it| it.gathered += 1));
+    DEMO.assert_check_finds("was busy for", books(|it| it.ticks[0] += 21));
+    DEMO.assert_check_finds("has Needs", |world| {
+        world.query::<&mut Needs>().for_each(|needs| needs.tiredness = -1.0);
+    });
 }

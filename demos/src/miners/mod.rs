@@ -190,3 +190,22 @@ impl Simulation for Miners {
         Ok(())
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_finds_gold_out_of_nothing_and_workers_in_two_places() {
+        DEMO.assert_check_finds("and carries 0", |world| {
+            world.query::<&mut Books>().for_each(|books| books.mined += 1);
+        });
+        DEMO.assert_check_finds("things at once", |world| {
+            let actions: Vec<Entity> =
+                world.query_filtered::<Entity, With<Action>>().into_iter().collect();
+            for action in actions {
+                world.set_enabled::<Executing>(action, true).expect("it can");
+            }
+        });
+    }
+}

@@ -281,3 +281,18 @@ fn commands_are_read_as_they_are_written() {
         assert!(text.parse::<Command>().is_err(), "{text}");
     }
 }
+
+#[test]
+fn the_check_finds_what_is_in_the_rock_and_what_shares_a_cell() {
+    let mut game = new_game(1, 3);
+    game.check().expect("nothing is wrong");
+    let (_, beside, _) = two_cells_in_a_row(&game);
+    let thing = put(&mut game, beside, Solid);
+    game.check().expect("it stands alone");
+    put(&mut game, beside, Solid);
+    assert_eq!(game.check(), Err(format!("two solid things are at {beside:?}")));
+    game.engine.world.insert(thing, Position::from((0, 0))).map_err(drop).unwrap();
+    with_play(&mut game.engine.world, |play, world| play.turns.rebuild(world));
+    let fault = game.check().expect_err("rock is around");
+    assert!(fault.ends_with("is inside the rock at (0, 0)"), "{fault}");
+}

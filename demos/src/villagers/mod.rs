@@ -239,3 +239,18 @@ impl Simulation for Villagers {
         vec![("the first", first.map_or(String::new(), ToString::to_string))]
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_check_finds_stones_that_are_gone_and_villagers_outside_of_the_country() {
+        DEMO.assert_check_finds("blocks were broken", |world| {
+            world.query::<&mut Books>().for_each(|books| books.broken += 1);
+        });
+        DEMO.assert_check_finds("outside of the country", |world| {
+            world.query::<&mut Position>().for_each(|position| position.0.y = SIZE.y + 1.0);
+        });
+    }
+}
