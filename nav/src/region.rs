@@ -406,7 +406,7 @@ impl Regions {
             let into = self.hierarchy.create(0, count_u32(sector));
             self.pieces.label(sector, into, part);
             self.hierarchy.move_cells(piece, into, part.cell_count());
-            for inner in part.places() {
+            for inner in part.at_border().places() {
                 let others = self.pieces.outside(grid, self.pieces.sectors.cell_in(sector, inner));
                 others.for_each(|other| self.hierarchy.move_edge(piece, into, other));
             }

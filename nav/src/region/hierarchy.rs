@@ -122,16 +122,14 @@ impl Flooded<'_> {
     /// same parent.
     #[inline]
     pub(crate) fn for_each_touched(&mut self, node: u32, mut call: impl FnMut(u32, &mut u32)) {
-        let &mut Node { parent, ref mut edges, .. } = &mut self.0[node as usize];
-        // Taken out while the marks are changed.
-        let edges = std::mem::take(edges);
-        for &Edge { to, .. } in &edges {
+        let &Node { parent, ref edges, .. } = &self.0[node as usize];
+        for at in 0..edges.len() {
+            let to = self.0[node as usize].edges[at].to;
             let other = &mut self.0[to as usize];
             if other.parent == parent {
                 call(to, &mut other.mark);
             }
         }
-        self.0[node as usize].edges = edges;
     }
 }
 

@@ -2,7 +2,7 @@
 
 use crate::bytes::{Bytes, Saved, bytes_by_field};
 use crate::cell::Cell;
-use crate::direction::{Connectivity, members};
+use crate::direction::Connectivity;
 use crate::grid::Grid;
 
 const SIDE: u16 = 32;
@@ -133,11 +133,16 @@ impl Rows {
     /// The places, counted in the sector, in reading order.
     pub(crate) fn places(self) -> impl Iterator<Item = usize> {
         self.0.into_iter().enumerate().flat_map(|(row, bits)| {
-            (0..4).flat_map(move |byte| {
-                members((bits >> (8 * byte)).to_le_bytes()[0])
-                    .map(move |bit| row * 32 + byte * 8 + bit as usize)
-            })
+            let rests = std::iter::successors(Some(bits), |rest| Some(rest & rest.wrapping_sub(1)));
+            let rests = rests.take_while(|&rest| rest != 0);
+            rests.map(move |rest| row * 32 + rest.trailing_zeros() as usize)
         })
+    }
+
+    /// Those at the border of the sector.
+    pub(crate) fn at_border(mut self) -> Self {
+        self.0[1..31].iter_mut().for_each(|row| *row &= 1 | 1 << 31);
+        self
     }
 }
 
