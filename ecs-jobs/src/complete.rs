@@ -198,8 +198,8 @@ mod tests {
             let ran = Arc::clone(&ran);
             move || _ = ran.fetch_add(1, Ordering::Relaxed)
         };
-        let id = add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
-        add_job::<JobId>(shared, JobKind::Anywhere, &[], job());
+        let id = add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job());
+        add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job());
         WorkerContext::with(shared, |context| {
             let walk = Walk::new(shared, id, None);
             let mut goal = JobGoal { shared, context, id, walk, deadline: None };

@@ -1,10 +1,12 @@
 //! Futures on the threads of a pool: each time a future is woken, a job polls it.
 
 use crate::panic_slot::{Payload, catch, discard};
-use crate::run_job::queue_poll;
+use crate::run_job::add_job;
 use crate::shared::Shared;
+use crate::slots::{JobId, JobKind};
 use crate::sync::{Arc, Mutex, Weak, downgrade};
 use crate::worker::{run_one, run_until};
+use std::any::type_name;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -123,7 +125,9 @@ impl<T: Send + 'static> Task<T> {
     fn queue(self: StdArc<Self>) {
         let Some(shared) = self.shared.upgrade() else { return };
         let again = StdArc::downgrade(&self);
-        if let Err(payload) = catch(|| queue_poll(&shared, move || self.poll())) {
+        let (kind, name) = (JobKind::Poll, type_name::<T>());
+        let poll = move || self.poll();
+        if let Err(payload) = catch(|| add_job::<JobId>(&shared, kind, name, &[], poll)) {
             if let Some(again) = again.upgrade() {
                 again.wait_again();
             }

@@ -194,14 +194,24 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     }
 }
 
-/// Adds a job after others, and queues or runs it if it is ready.
+/// Adds a job after others, and queues or runs it if it is ready. One that polls a future never runs
+/// before this returns.
+#[inline]
 pub(crate) fn add_job<D: Copy + Into<JobId>>(
     shared: &Shared,
     kind: JobKind,
+    name: &'static str,
     after: &[D],
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
-    add(shared, kind, after, shared.is_inline, job)
+    let (few, count) = shared.slots.reduce(after);
+    let mut claimed = shared.slots.take();
+    claimed.with_job(|cell| cell.put(|&()| job()));
+    let id = claimed.id();
+    shared.wait_graph.note_name(id, name);
+    let is_inline = shared.is_inline && kind != JobKind::Poll;
+    add_claimed(shared, claimed, (kind, is_inline), &few[..count]);
+    id
 }
 
 /// Adds a job without dependencies that no thread claims before it is opened or cancelled.
@@ -225,27 +235,6 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
             }
         }
     });
-}
-
-/// Adds a job that polls a future, and never runs before this returns.
-pub(crate) fn queue_poll(shared: &Shared, job: impl FnOnce() + Send + 'static) {
-    add::<JobId>(shared, JobKind::Poll, &[], false, job);
-}
-
-#[inline]
-fn add<D: Copy + Into<JobId>>(
-    shared: &Shared,
-    kind: JobKind,
-    after: &[D],
-    is_inline: bool,
-    job: impl FnOnce() + Send + 'static,
-) -> JobId {
-    let (few, count) = shared.slots.reduce(after);
-    let mut claimed = shared.slots.take();
-    claimed.with_job(|cell| cell.put(|&()| job()));
-    let id = claimed.id();
-    add_claimed(shared, claimed, (kind, is_inline), &few[..count]);
-    id
 }
 
 /// The part of adding a job that does not depend on the type of the closure.

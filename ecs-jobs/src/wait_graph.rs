@@ -5,13 +5,41 @@ use crate::slots::{JobId, Slots};
 use crate::sync::Mutex;
 use std::collections::HashMap;
 
-/// The current waits: pairs of a job that waits inside its body, and the job that it waits for.
+/// The number of slots whose jobs' names are kept: about as many as stay as long as the pool.
+const NAMED_MAX: usize = 1 << 14;
+
+/// Who waits for whom.
 #[derive(Debug)]
-pub(crate) struct WaitGraph(Mutex<Vec<(JobId, JobId)>>);
+pub(crate) struct WaitGraph {
+    /// The current waits: pairs of a job that waits inside its body, and the job that it waits for.
+    waits: Mutex<Vec<(JobId, JobId)>>,
+    /// The last job with a name in each of the first [`NAMED_MAX`] slots. Gates and join nodes have none.
+    names: Mutex<HashMap<u32, (JobId, &'static str)>>,
+}
 
 impl WaitGraph {
     pub(crate) fn new() -> Self {
-        Self(Mutex::new(Vec::with_capacity(if cfg!(debug_assertions) { 64 } else { 0 })))
+        let [waits, names] = if cfg!(debug_assertions) { [64, NAMED_MAX] } else { [0, 0] };
+        Self {
+            waits: Mutex::new(Vec::with_capacity(waits)),
+            names: Mutex::new(HashMap::with_capacity(names)),
+        }
+    }
+
+    /// Notes the name of a new job, in debug builds.
+    pub(crate) fn note_name(&self, id: JobId, name: &'static str) {
+        if cfg!(debug_assertions) && (id.index() as usize) < NAMED_MAX {
+            self.names.lock().insert(id.index(), (id, name));
+        }
+    }
+
+    /// The name of a job, if it has one, and its handle.
+    fn describe(&self, pool: u64, id: JobId) -> String {
+        let (names, handle) = (self.names.lock(), JobHandle { pool, id });
+        match names.get(&id.index()).filter(|(of, _)| *of == id) {
+            Some((_, name)) => format!("`{name}`, {handle:?}"),
+            None => format!("{handle:?}"),
+        }
     }
 
     /// Runs `wait`, in which the job `waiting` waits for `job`.
@@ -28,18 +56,17 @@ impl WaitGraph {
         wait: impl FnOnce() -> R,
     ) -> R {
         let Some(waiting) = waiting.filter(|_| cfg!(debug_assertions)) else { return wait() };
-        let mut waits = self.0.lock();
+        let mut waits = self.waits.lock();
         // Under the lock: if several waits close a cycle together, the last one finds it.
         if let Some(cycle) = cycle(slots, &waits, waiting, job) {
             drop(waits);
-            let name = |&id: &JobId| format!("{:?}", JobHandle { pool, id });
-            let names: Vec<String> = cycle.iter().map(name).collect();
-            panic!("a wait without an end: {}", names.join(" waits for "));
+            let jobs: Vec<String> = cycle.iter().map(|&id| self.describe(pool, id)).collect();
+            panic!("a wait without an end: {}", jobs.join(" waits for "));
         }
         waits.push((waiting, job));
         drop(waits);
         let result = wait();
-        let mut waits = self.0.lock();
+        let mut waits = self.waits.lock();
         let place = waits.iter().position(|other| *other == (waiting, job));
         place.map(|place| waits.swap_remove(place));
         result

@@ -247,7 +247,7 @@ mod tests {
         let (shared, mut places) = Shared::new(2);
         scope(&shared, |scope| {
             scope.spawn(|_| assert!(!shared.sleepers.has_any(), "the other one is woken first"));
-            add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
+            add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
             let other = shared.sleepers.list(Tag { is_worker: true, ..Tag::default() });
             let place = places.remove(0);
             std::thread::scope(|threads| {
@@ -280,7 +280,7 @@ mod tests {
             "as by a thread of the host that was told to look at its condition"
         );
         assert!(idle.leave());
-        add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
+        add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
         let idle = shared.sleepers.list(IDLE);
         leave();
         assert!(!idle.leave(), "there is a job for it");

@@ -323,7 +323,7 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
             // SAFETY: the group counts one for the job, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&*inside.1), &inside.0.sleepers) };
         };
-        add_job::<JobId>(&shared, JobKind::Anywhere, &[], job);
+        add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], job);
         work.close();
         shared.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());

@@ -49,7 +49,7 @@ fn a_job_that_is_cancelled_while_the_one_before_it_ends_is_run_or_dropped_once()
         let ran = Arc::new(AtomicUsize::new(0));
         let inside = Arc::clone(&ran);
         let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-        let after = add_job(&shared, JobKind::Anywhere, &[first], job);
+        let after = add_job(&shared, JobKind::Anywhere, "", &[first], job);
         let last = waiting(&shared.slots, &[after]);
         let runner = thread::spawn({
             let shared = Arc::clone(&shared);
@@ -128,7 +128,7 @@ fn a_job_for_the_main_thread_is_not_missed_by_it_and_its_end_not_by_who_waits() 
         let other = thread::spawn({
             let (shared, flag) = (Arc::clone(&shared), Arc::clone(&flag));
             move || {
-                let shown = add_job::<JobId>(&shared, JobKind::MAIN, &[], || ());
+                let shown = add_job::<JobId>(&shared, JobKind::MAIN, "", &[], || ());
                 wait_for_job(&shared, shown, None).unwrap();
                 flag.store(1, Ordering::Relaxed);
                 shared.announce_condition();
@@ -145,7 +145,7 @@ fn a_gate_that_is_opened_is_not_missed_by_who_waits_for_what_is_behind_it() {
         let shared = hosted();
         let (gate, deed) = (add_gate(&shared), Deed::new());
         let inside = deed.clone();
-        let last = add_job(&shared, JobKind::Anywhere, &[gate], move || inside.act());
+        let last = add_job(&shared, JobKind::Anywhere, "", &[gate], move || inside.act());
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             // Only the waiting thread runs what this one opens.
@@ -164,7 +164,7 @@ fn a_gate_that_is_opened_while_what_it_waits_for_ends_is_not_missed() {
         let (gate, deed) = (add_gate(&shared), Deed::new());
         let inside = deed.clone();
         let first = on_main(&shared);
-        let last = add_job(&shared, JobKind::Anywhere, &[gate], move || inside.act());
+        let last = add_job(&shared, JobKind::Anywhere, "", &[gate], move || inside.act());
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             move || open_gate(&shared, gate, &[first])
@@ -187,7 +187,7 @@ fn what_is_behind_a_gate_runs_if_it_was_opened_before_it_was_cancelled() {
         let (gate, ran) = (add_gate(&shared), Arc::new(AtomicUsize::new(0)));
         let inside = Arc::clone(&ran);
         let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-        let last = add_job(&shared, JobKind::Anywhere, &[gate], job);
+        let last = add_job(&shared, JobKind::Anywhere, "", &[gate], job);
         let opener = thread::spawn({
             let shared = Arc::clone(&shared);
             move || open_gate::<JobId>(&shared, gate, &[])
@@ -233,7 +233,7 @@ fn a_job_for_one_worker_is_not_missed_by_it() {
             let inside = Arc::clone(&ran);
             let kind = JobKind::Pinned(JobKind::thread_of(0));
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-            let own = add_job::<JobId>(shared, kind, &[], job);
+            let own = add_job::<JobId>(shared, kind, "", &[], job);
             // The host leaves the job to the worker.
             wait_for_job(shared, own, None).unwrap();
             assert_eq!(ran.load(Ordering::Relaxed), 1);
@@ -261,7 +261,7 @@ fn no_job_is_lost_when_the_pool_closes() {
         with_worker(|shared| {
             let inside = Arc::clone(&count);
             let job = move || _ = inside.fetch_add(1, Ordering::Relaxed);
-            add_job::<JobId>(shared, JobKind::Anywhere, &[], job);
+            add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job);
         });
         assert_eq!(count.load(Ordering::Relaxed), 1);
     });
@@ -273,8 +273,8 @@ fn two_jobs_in_a_row_are_run_by_the_worker_or_by_who_waits() {
         with_worker(|shared| {
             let deed = Deed::new();
             let (first, second) = (deed.clone(), deed.clone());
-            let first = add_job::<JobId>(shared, JobKind::Anywhere, &[], move || first.act());
-            let second = add_job(shared, JobKind::Anywhere, &[first], move || second.act());
+            let first = add_job::<JobId>(shared, JobKind::Anywhere, "", &[], move || first.act());
+            let second = add_job(shared, JobKind::Anywhere, "", &[first], move || second.act());
             wait_for_job(shared, second, None).unwrap();
             deed.see();
             wait_for_all(shared, false);
@@ -348,7 +348,7 @@ fn a_job_that_ran_in_a_wait_is_not_missed_by_a_thread_of_the_host_while_its_wait
         let flag = Arc::new(AtomicUsize::new(0));
         let inside = Arc::clone(&flag);
         let job = move || inside.store(1, Ordering::Relaxed);
-        let id = add_job::<JobId>(&shared, JobKind::Anywhere, &[], job);
+        let id = add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], job);
         let has_seen = Arc::new((Mutex::new(false), Condvar::new()));
         let waiter = thread::spawn({
             let (shared, has_seen) = (Arc::clone(&shared), Arc::clone(&has_seen));
@@ -377,7 +377,7 @@ fn a_job_of_a_worker_makes_a_condition_true_for_a_thread_of_the_host() {
             let flag = Arc::new(AtomicUsize::new(0));
             let inside = Arc::clone(&flag);
             let job = move || inside.store(1, Ordering::Relaxed);
-            add_job::<JobId>(shared, JobKind::Anywhere, &[], job);
+            add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job);
             run_until(shared, None, || flag.load(Ordering::Relaxed) == 1);
         });
     });

@@ -2,7 +2,7 @@
 
 use super::explore;
 use crate::context::WorkerContext;
-use crate::run_job::{add_job, queue_poll, take_any};
+use crate::run_job::{add_job, take_any};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{JobId, JobKind};
@@ -30,7 +30,7 @@ impl Sleepers {
     }
 
     pub(super) fn push(&self) {
-        queue_poll(&self.shared, || ());
+        add_job::<JobId>(&self.shared, JobKind::Poll, "", &[], || ());
     }
 
     /// Returns when it has taken a piece of work.
@@ -138,7 +138,8 @@ fn a_wake_up_spent_on_a_thread_that_panics_is_passed_on() {
             let pool = Arc::clone(&pool);
             move || {
                 let host = Arc::clone(&pool);
-                queue_poll(&pool.shared, move || host.flag.store(1, Ordering::Relaxed));
+                let job = move || host.flag.store(1, Ordering::Relaxed);
+                add_job::<JobId>(&pool.shared, JobKind::Poll, "", &[], job);
             }
         });
         let mut looks = 0;
@@ -192,7 +193,7 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
                 });
             }
         });
-        add_job::<JobId>(&shared, JobKind::Anywhere, &[], || ());
+        add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
         worker.join().unwrap();
         assert!(!sleeper.leave(), "no thread was woken");
     });

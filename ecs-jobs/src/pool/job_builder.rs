@@ -45,7 +45,8 @@ impl<'a> JobBuilder<'a> {
         Self { after: jobs, ..self }
     }
 
-    /// Sets the name that a profiler gets, see [`PoolBuilder::on_span`](crate::PoolBuilder::on_span).
+    /// Sets the name that a profiler gets, see [`PoolBuilder::on_span`](crate::PoolBuilder::on_span), and
+    /// that the panic of a wait in a cycle has.
     pub const fn named(self, name: &'static str) -> Self {
         Self { name: Some(name), ..self }
     }
@@ -54,15 +55,16 @@ impl<'a> JobBuilder<'a> {
     pub fn schedule(self, job: impl FnOnce() + Send + 'static) -> JobHandle {
         self.pool.check(self.after);
         let shared = &*self.pool.shared;
+        let name = self.name.unwrap_or_else(|| name_of(&job));
         let id = match &shared.spans {
-            None => add_job(shared, self.kind, self.after, job),
+            None => add_job(shared, self.kind, name, self.after, job),
             Some(spans) => {
-                let (spans, name) = (Arc::clone(spans), self.name.unwrap_or_else(|| name_of(&job)));
+                let spans = Arc::clone(spans);
                 let job = move || {
                     let _span = spans.open(name);
                     job();
                 };
-                add_job(shared, self.kind, self.after, job)
+                add_job(shared, self.kind, name, self.after, job)
             }
         };
         JobHandle { pool: shared.number, id }

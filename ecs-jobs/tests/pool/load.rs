@@ -255,13 +255,16 @@ fn wait_in_a_cycle(wait: fn(&Pool, JobHandle)) {
             }
         }
     };
-    let jobs = [pool.schedule(wait_for(1)), pool.schedule(wait_for(0))];
+    let jobs = [pool.named("bake").schedule(wait_for(1)), pool.schedule(wait_for(0))];
     pause(50);
     handles.lock().unwrap().extend(jobs);
     jobs.iter().for_each(|&job| drop(pool.try_complete(job)));
     let errors = errors.lock().unwrap();
     assert_eq!(errors.len(), 1, "one of the two is told: {errors:?}");
-    assert!(errors[0].contains("JobHandle"), "it names the jobs: {errors:?}");
+    let text = &errors[0];
+    let [begin, baker, other] =
+        ["a wait without an end: ", "`bake`, JobHandle(", "wait_in_a_cycle"];
+    assert!(text.starts_with(begin) && text.contains(baker) && text.contains(other), "{text}");
 }
 
 /// The main thread runs what is for it in each of its waits, also in that of a job.
