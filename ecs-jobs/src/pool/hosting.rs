@@ -19,7 +19,9 @@ impl Pool {
     /// of a loop; whenever this thread is about to sleep or wakes up; and after any job with a handle has
     /// ended. A thread that makes it true by other means calls
     /// [`wake_host_threads`](Self::wake_host_threads) afterwards. The check should be quick and must not
-    /// block: a job that becomes ready meanwhile may wait as long as the check takes.
+    /// block: a job that becomes ready meanwhile may wait as long as the check takes, and a loop that this
+    /// thread helps with does not end before the check does. A check that waits for the end of that loop
+    /// (in [`flush`](Self::flush), or for a lock that is held until then) waits for ever.
     ///
     /// Inside another call of the pool, where this thread cannot take on arbitrary work, it only runs jobs
     /// with handles and helps inside them, and inside a job it only runs jobs. (The first indices of a loop,
