@@ -6,7 +6,6 @@ use crate::shared::Shared;
 use crate::slots::{JobId, JobKind};
 use crate::sync::{Arc, Mutex, Weak, downgrade};
 use crate::worker::{run_one, run_until};
-use std::any::type_name;
 use std::collections::BTreeMap;
 use std::future::Future;
 use std::panic::resume_unwind;
@@ -125,9 +124,9 @@ impl<T: Send + 'static> Task<T> {
     fn queue(self: StdArc<Self>) {
         let Some(shared) = self.shared.upgrade() else { return };
         let again = StdArc::downgrade(&self);
-        let (kind, name) = (JobKind::Poll, type_name::<T>());
-        let poll = move || self.poll();
-        if let Err(payload) = catch(|| add_job::<JobId>(&shared, kind, name, &[], poll)) {
+        let (name, poll) = ("a spawned future", move || self.poll());
+        let add = || add_job::<JobId>(&shared, JobKind::Poll, name, &[], poll);
+        if let Err(payload) = catch(add) {
             if let Some(again) = again.upgrade() {
                 again.wait_again();
             }

@@ -2,11 +2,11 @@
 
 use crate::queue::Queue;
 use crate::slots::JobId;
-use crate::sync::{AtomicU32, Ordering};
+use crate::sync::{AtomicU32, Ordering, is_kept};
 use std::collections::VecDeque;
 
 /// One of this many jobs taken is a background job, if any is queued.
-const BACKGROUND_TURN: u32 = 8;
+const BACKGROUND_TURN: u32 = if cfg!(loom) { 2 } else { 8 };
 /// The minimum number of ids that a list makes room for when it is full.
 const LEN_MIN: usize = 128;
 /// A list with more room than this is freed when it becomes empty.
@@ -58,9 +58,12 @@ impl JobQueue {
     /// Calls `take` on one of the two queues, and on the other if that returns none.
     fn take_by(&self, take: impl Fn(&Queue<JobId>) -> Option<JobId>) -> Option<JobId> {
         let waits = !self.background.is_empty();
-        if waits && (self.taken.load(Ordering::Relaxed) + 1 >= BACKGROUND_TURN || !self.has_frame())
-        {
-            self.taken.store(0, Ordering::Relaxed);
+        let is_turn = self.taken.load(Ordering::Relaxed) + 1 >= BACKGROUND_TURN;
+        if waits && (is_turn && is_kept("background_turn") || !self.has_frame()) {
+            // Relaxed: with several threads, a turn may come to two of them, or some jobs later.
+            if is_kept("background_share") {
+                self.taken.store(0, Ordering::Relaxed);
+            }
             return take(&self.background).or_else(|| take(&self.frame));
         }
         if waits {

@@ -5,6 +5,7 @@ use super::slots::{Deed, add, claim, published, waiting};
 use super::{explore, explore_within};
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
+use crate::job_queue::JobQueue;
 use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
 use crate::shared::Shared;
 use crate::slots::{JobId, JobKind, Slots};
@@ -264,6 +265,29 @@ fn no_job_is_lost_when_the_pool_closes() {
             add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job);
         });
         assert_eq!(count.load(Ordering::Relaxed), 1);
+    });
+}
+
+/// In models every second job is one of the background.
+#[test]
+fn jobs_of_the_background_get_their_share_and_no_more_when_two_threads_take_jobs() {
+    explore("two that take jobs of the frame and the background", || {
+        let queue = Arc::new(JobQueue::new());
+        let is_background = |id: JobId| id.index() >= 10;
+        for index in 0..6 {
+            queue.push(JobId::new(index, 1), false, |_| true);
+            queue.push(JobId::new(10 + index, 1), true, |_| true);
+        }
+        let take = move |queue: &JobQueue| {
+            (0..3).filter(|_| queue.pop().is_some_and(is_background)).count()
+        };
+        let other = thread::spawn({
+            let queue = Arc::clone(&queue);
+            move || take(&queue)
+        });
+        let count = take(&queue) + other.join().unwrap();
+        // Two may take one each in a turn, and one may lose the count of the other.
+        assert!((1..=4).contains(&count), "{count} of 6 are of the background");
     });
 }
 

@@ -106,6 +106,34 @@ fn one_of_two_that_end_gets_the_job_after_both_and_sees_what_they_did() {
     });
 }
 
+/// The list of those that wait for a job goes through their slots.
+#[test]
+fn none_that_waits_is_lost_with_a_slot_in_front_of_it_that_is_used_again() {
+    explore("end against a slot in its list that is used again", || {
+        let slots = Arc::new(Slots::new());
+        let (first, second) = (published(&slots), published(&slots));
+        let last = waiting(&slots, &[first]);
+        // In front of it in the list.
+        waiting(&slots, &[first, second]);
+        let other = thread::spawn({
+            let slots = Arc::clone(&slots);
+            move || {
+                if let Some(next) = end(&slots, claim(&slots, second)) {
+                    assert!(end(&slots, next).is_none());
+                    // In the slot of the former, unless that of `first` is free as well.
+                    waiting(&slots, &[last]);
+                }
+            }
+        });
+        let mut ready = Vec::new();
+        let mut job = claim(&slots, first);
+        job.with_job(StoredJob::clear);
+        slots.end(job, false, |job| ready.push(job.id()), |_| ());
+        assert!(ready.contains(&last), "it waits for nothing else");
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn a_job_that_is_added_while_the_one_before_it_ends_is_somebodys() {
     explore("add after a job that ends", || {
