@@ -1,6 +1,6 @@
 """Measures, and writes the tables of embed/python/README.md between their marks.
 
-``pip install formic[envs] mesa envpool`` from a release build, then ``python bench/figures.py``. A peer that is not
+``pip install gymnasium pettingzoo mesa envpool`` beside a release build, then ``python bench/figures.py``. A peer that is not
 installed has no row.
 """
 

@@ -118,6 +118,17 @@ def test_an_answer_is_read_as_it_was_written_or_not_at_all(program, change):
         fleet.Answer.from_json(json.dumps({**json.loads(answer.to_json()), **change}))
 
 
+@pytest.mark.parametrize("printed", ["{}", '{"state_hash": 1}', '{"state_hash": null}', "[1]"])
+def test_a_program_whose_hash_is_no_text_has_failed(tmp_path, printed):
+    # A server would not give such an answer back: `from_json` refuses it.
+    program = tmp_path / "program"
+    program.write_text(f"#!{sys.executable}\nprint({printed!r})\n")
+    program.chmod(program.stat().st_mode | stat.S_IXUSR)
+    answer = fleet.run_job(jobs(program, 1)[0], program)
+    assert answer.error == "it printed no state_hash, which is a text"
+    assert fleet.Answer.from_json(answer.to_json()) == answer
+
+
 def test_ray_gives_the_answers_that_threads_give(program):
     ray = pytest.importorskip("ray")
     ray.init(num_cpus=2, include_dashboard=False, logging_level="ERROR")
@@ -213,6 +224,7 @@ def test_a_second_answer_that_differs_is_a_divergence(program, monkeypatch):
     [
         (["run", "--program", "no/such", "ants"], "no/such: No such file"),
         (["run", "--program", sys.executable, "--seeds", "x", "ants"], "--seeds x: a number, or FROM:TO"),
+        (["run", "--program", sys.executable, "--seeds", "2:0", "ants"], "--seeds 2:0: there is none"),
         (["run", "--program", sys.executable, "--grid", "agents", "ants"], "--grid agents: NAME=VALUE"),
         (["report", "--server", "nats://127.0.0.1:9"], "no server at nats://127.0.0.1:9"),
         (["report", "--fleet", "a.b"], "a fleet cannot be called 'a.b'"),

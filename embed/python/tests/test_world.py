@@ -194,6 +194,8 @@ def test_a_query_finds_what_changed_since_a_version(world):
         (ValueError, lambda w, a: w.insert(a, "Nested", ((1.5,), (1, 2)))),
         (ValueError, lambda w, a: w.insert(a, "Nested", np.array(((1,), (1, 2.5)), [("c", [("x", "f4")]), ("n", "f4", 2)]))),
         (ValueError, lambda w, a: w.insert(a, "Name", b"a long name")),
+        (ValueError, lambda w, a: w.insert(a, "Cell", np.array((1, 2), [("y", "i2"), ("x", "i2")]))),
+        (ValueError, lambda w, a: w.register("mut Cell", "f4")),
         (OverflowError, lambda w, a: w.insert(a, "Cell", (1, 70_000))),
         (OverflowError, lambda w, a: w.spawn(-1)),
         (formic.FormicError, lambda w, a: w.spawn(10**9, Position=(0, 0))),

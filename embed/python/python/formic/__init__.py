@@ -30,7 +30,7 @@ if TYPE_CHECKING:
 else:
 
     def make_vec(*arguments, **rules):
-        """:func:`formic.envs.make_vec`, which needs ``pip install formic[envs]``."""
+        """:func:`formic.envs.make_vec`, which needs ``pip install gymnasium pettingzoo``."""
         from . import envs
 
         return envs.make_vec(*arguments, **rules)

@@ -1,4 +1,4 @@
-"""Columns and decisions as Arrow tables, for analysis (``pip install formic[arrow]``)."""
+"""Columns and decisions as Arrow tables, for analysis (``pip install pyarrow``)."""
 
 from __future__ import annotations
 

@@ -77,7 +77,8 @@ class _Fields:
         if given.dtype.kind not in "iu":
             raise _formic.FormicError(f"actions are integers, not {given.dtype}")
         if given.size != self.count * self.foragers or ((given < 0) | (given > self._last)).any():
-            raise _formic.FormicError(f"{self.count * self.foragers} actions from 0 to {self._last}")
+            text = f"a step takes {self.count * self.foragers} actions, each from 0 to {self._last}"
+            raise _formic.FormicError(text)
         # Only now: a step that is refused draws no seeds.
         self._fields.step(given.tolist(), again())
 

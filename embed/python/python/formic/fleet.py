@@ -11,7 +11,7 @@ program prints with ``--json``: figures and a ``state_hash``. Runs are determini
     python -m formic.fleet work   --program target/release/demos
     python -m formic.fleet report --wait
 
-``run`` needs no server. The others need ``nats-server -js`` and ``pip install formic[fleet]``. Workers and
+``run`` needs no server. The others need ``nats-server -js`` and ``pip install nats-py``. Workers and
 the server may be killed at any time; what was not answered is run again.
 
 On the server there are two logs, from which nothing goes: the jobs that were asked for, and the answers.
@@ -159,8 +159,8 @@ def _answer(job: Job, copy: int, status: int, out: bytes, err: bytes) -> Answer:
         figures = json.loads(out)
     except ValueError:
         return dataclasses.replace(answer, error=f"it printed no JSON: {out[:80]!r}")
-    if not isinstance(figures, dict) or "state_hash" not in figures:
-        return dataclasses.replace(answer, error="it printed no state_hash")
+    if not isinstance(figures, dict) or type(figures.get("state_hash")) is not str:
+        return dataclasses.replace(answer, error="it printed no state_hash, which is a text")
     return dataclasses.replace(answer, figures=figures)
 
 
@@ -307,7 +307,7 @@ class Fleet:
         try:
             import nats
         except ImportError as error:
-            raise FleetError("a server needs `pip install formic[fleet]`") from error
+            raise FleetError("a server needs `pip install nats-py`") from error
         if not name.isidentifier():
             raise FleetError(f"a fleet cannot be called {name!r}: letters, digits and _")
 
@@ -562,6 +562,8 @@ def jobs_of(given: argparse.Namespace) -> list[Job]:
         seeds = range(int(first), int(end)) if end else range(int(first), int(first) + 1)
     except ValueError:
         raise FleetError(f"--seeds {given.seeds}: a number, or FROM:TO") from None
+    if not seeds:
+        raise FleetError(f"--seeds {given.seeds}: there is none, as FROM:TO is without TO")
     axes = []
     for text in given.grid:
         name, _, values = text.partition("=")

@@ -45,6 +45,8 @@ class World:
         is ``tracked`` are known by entity; of others by blocks of many entities.
         """
         dtype = np.dtype([] if dtype is None else dtype)
+        if str(name).startswith("mut "):
+            raise ValueError(f"{name}: in a query that would be the component {name[4:]}, to write")
         if dtype.hasobject:
             raise TypeError(f"{name}: a component is plain bytes, and {dtype} has Python objects")
         # The size of a value is a multiple of its alignment in a column.
@@ -67,6 +69,9 @@ class World:
             return memoryview(b"")
         base, shape = dtype.base, dtype.shape
         before = given = _as_given(base, values)
+        if base.names and before.dtype.names not in (None, base.names):
+            # By their order, as numpy takes them, x would become y.
+            raise ValueError(f"{name}: the fields are {base.names}, not {before.dtype.names}")
         if before.dtype != base:
             given = np.asarray(values, base)
             if _is_cut(base, before, given):
@@ -187,7 +192,11 @@ class World:
         return self._world.snapshot()
 
     def restore(self, snapshot: bytes) -> None:
-        """Goes back to a snapshot, of this world or another one with the same components."""
+        """Goes back to a snapshot, of this world or another one with the same components.
+
+        It has their names and sizes, but no dtypes: a world that registered other fields of the same
+        size reads other values.
+        """
         self._world.restore(snapshot)
 
     def state_hash(self) -> int:
