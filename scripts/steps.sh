@@ -4,7 +4,8 @@
 # The caller defines a function step_NAME for each step and then calls
 # `run_steps NAME...`. A step fails by its exit status, or calls
 # `skip WHY` and returns when something optional cannot be had. The steps in
-# $beside build into folders of their own and run beside the others.
+# $beside build into folders of their own (those of releases are one) and run
+# beside the others.
 # shellcheck shell=bash
 
 top=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
