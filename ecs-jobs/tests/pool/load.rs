@@ -201,7 +201,7 @@ fn payloads_of_many_failures_are_dropped_and_a_flush_costs_nothing_after_them() 
             last = Some(payload);
         }
         assert!(last.is_some());
-        assert!(time_of(100, || pool.flush()) < Duration::from_millis(20));
+        assert_flush_costs_nothing(&pool);
     });
 }
 
@@ -209,6 +209,12 @@ fn time_of(times: usize, call: impl Fn()) -> Duration {
     let began = Instant::now();
     (0..times).for_each(|_| call());
     began.elapsed()
+}
+
+/// Of five times, the least, since the machine may be busy.
+fn assert_flush_costs_nothing(pool: &Pool) {
+    let took = (0..5).map(|_| time_of(100, || pool.flush())).min();
+    assert!(took < Some(Duration::from_millis(20)), "100 idle flushes took {took:?}");
 }
 
 #[test]
@@ -220,8 +226,7 @@ fn a_flush_costs_nothing_after_a_burst_of_pending_jobs() {
             pool.schedule(|| ());
         }
         pool.flush();
-        let took = time_of(100, || pool.flush());
-        assert!(took < Duration::from_millis(20), "100 idle flushes took {took:?}");
+        assert_flush_costs_nothing(&pool);
     });
 }
 
