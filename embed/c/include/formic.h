@@ -454,12 +454,14 @@ fm_status fm_commands_new(fm_world world, fm_commands *out);
 // Frees a command buffer; what it has recorded is not done.
 fm_status fm_commands_free(fm_world world, fm_commands commands);
 
-// Records an entity that is to come. `*out` is a handle that the same buffer's later commands
-// take; it becomes a real one when the buffer is played.
+// Records an entity that is to come. `*out` is a handle for the same buffer's later commands, until it is
+// played, and for no other call: a query finds the entity then, or fm_spawn() gives its handle at once.
 //
 // # Safety
 // `out` may be written.
-fm_status fm_commands_spawn(fm_world world, fm_commands commands, fm_entity *out);
+fm_status fm_commands_spawn(fm_world world,
+                            fm_commands commands,
+                            fm_entity *out);
 
 // Records that a component is to be inserted, or its value replaced.
 //

@@ -36,8 +36,8 @@ pub extern "C" fn fm_commands_free(world: fm_world, commands: fm_commands) -> fm
     call_with(world, |state| state.buffers.remove(commands).map(drop))
 }
 
-/// Records an entity that is to come. `*out` is a handle that the same buffer's later commands
-/// take; it becomes a real one when the buffer is played.
+/// Records an entity that is to come. `*out` is a handle for the same buffer's later commands, until it is
+/// played, and for no other call: a query finds the entity then, or fm_spawn() gives its handle at once.
 ///
 /// # Safety
 /// `out` may be written.

@@ -186,7 +186,13 @@ pub unsafe extern "C" fn fm_component_register(
         // SAFETY: the caller vouches for the zero at its end.
         let name = unsafe { ffi::text("the name", desc.name) }?;
         let layout = Layout::from_size_align(desc.size, desc.align);
-        let layout = layout.map_err(|error| Failure::argument(format!("{name}: {error}")))?;
+        let layout = layout.map_err(|_| {
+            let (size, align) = (desc.size, desc.align);
+            let text = format!(
+                "{name}: the alignment {align} is no power of two, or {size} bytes are too many"
+            );
+            Failure::argument(text)
+        })?;
         if desc.flags & !(FM_ENABLEABLE | FM_TRACKED) != 0 {
             return Err(Failure::argument(format!("{name}: unknown flags {:#x}", desc.flags)));
         }

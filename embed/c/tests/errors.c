@@ -27,6 +27,7 @@ int main(void) {
                       foreign = {"\xff", 4, 4, 0, NULL, 0, NULL, NULL}, huge = {"Huge", (size_t)-64, 4, 0, NULL, 0, NULL, NULL},
                       short_of_fields = {"Fields", 4, 4, 0, NULL, 2, NULL, NULL};
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &odd, &empty));
+    CHECK(strstr(fm_error_text(), "power of two") != NULL);
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &unpadded, &empty));
     FAILS(FM_BAD_ARGUMENT, fm_component_register(world, &flags, &empty));
     FAILS(FM_NULL, fm_component_register(world, &nameless, &empty));
