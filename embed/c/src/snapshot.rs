@@ -4,7 +4,7 @@
 use core::ffi::c_char;
 use std::ffi::CString;
 
-use formic_ecs::{ChildOf, Snapshot};
+use formic_ecs::{ChildOf, RestoreError, Snapshot, SnapshotError};
 use formic_jobs::Save;
 
 use crate::ffi;
@@ -28,7 +28,12 @@ pub unsafe extern "C" fn fm_snapshot(world: fm_world, out: *mut fm_blob) -> fm_s
         ffi::expect_place("out", out)?;
         let bytes = with(world, |state| {
             state.expect_all_readable()?;
-            let snapshot = state.world.snapshot().map_err(Failure::argument)?;
+            let snapshot = state.world.snapshot().map_err(|error| match error {
+                SnapshotError::NotSerializable { component } => Failure::argument(format!(
+                    "{component} has a drop function: such values are in no snapshot"
+                )),
+                other => Failure::argument(other),
+            })?;
             Ok(Box::<[u8]>::from(snapshot.as_bytes()))
         })?;
         // SAFETY: the caller says that it may be written.
@@ -52,7 +57,13 @@ pub unsafe extern "C" fn fm_restore(world: fm_world, bytes: *const u8, len: usiz
             state.expect_no_lease()?;
             // Every world has it, but only from its first use on.
             state.world.relation_mut::<ChildOf>();
-            state.world.restore(&snapshot).map(drop).map_err(|error| bad(&error))
+            state.world.restore(&snapshot).map(drop).map_err(|error| match error {
+                RestoreError::UnknownComponent { component } => bad(&format!(
+                    "the snapshot has {component}, which this world does not have: make it first, \
+                     be it a component, a relation, a mind or paths"
+                )),
+                other => bad(&other),
+            })
         })
     })
 }

@@ -140,6 +140,11 @@ int main(void) {
     }
     FAILS(FM_BAD_DATA, fm_restore(world, bytes, len / 2));
     FAILS(FM_NULL, fm_restore(world, NULL, 10));
+    fm_world bare;
+    OK(fm_world_new(&bare));
+    FAILS(FM_BAD_DATA, fm_restore(bare, bytes, len));
+    CHECK(strstr(fm_error_text(), "make it first") != NULL);
+    OK(fm_world_free(bare));
     OK(fm_restore(world, bytes, len));
     free(copy);
     OK(fm_blob_free(blob));

@@ -119,6 +119,7 @@ static void test_values_are_dropped_once(void) {
     FAILS(FM_NULL, fm_hash_uncovered(world, text, sizeof text, NULL));
     fm_blob blob;
     FAILS(FM_BAD_ARGUMENT, fm_snapshot(world, &blob));
+    CHECK(strstr(fm_error_text(), "has a drop function") != NULL);
     CHECK(strstr(fm_error_text(), "Named") != NULL);
     fm_commands commands;
     OK(fm_commands_new(world, &commands));

@@ -4,7 +4,8 @@ use core::alloc::Layout;
 use std::sync::Arc;
 
 use formic_ecs::{
-    ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, Entity, RelationError, Snapshot,
+    ChildOf, ComponentDescriptor, ComponentId, DynamicQuery, Entity, RelationError, RestoreError,
+    Snapshot,
 };
 use parking_lot::{Mutex, MutexGuard};
 use pyo3::buffer::PyBuffer;
@@ -313,7 +314,12 @@ impl World {
         let mut state = self.lock_free()?;
         // Every world has it, but only from its first use on.
         state.world.relation_mut::<ChildOf>();
-        state.world.restore(&snapshot).map(drop).map_err(|error| bad(&error))
+        state.world.restore(&snapshot).map(drop).map_err(|error| match error {
+            RestoreError::UnknownComponent { component } => BadDataError::new_err(format!(
+                "the snapshot has the component {component}: register it first"
+            )),
+            other => bad(&other),
+        })
     }
 
     /// Lends columns: of the components in `columns`, with whether to write them, where `filters`

@@ -138,6 +138,8 @@ def test_bytes_that_are_no_snapshot_change_nothing(world):
     for bad in [b"", b"formic", good[:-1], good + b"x", bytes([good[0] ^ 1]) + good[1:]]:
         with pytest.raises(formic.BadDataError):
             world.restore(bad)
+    with pytest.raises(formic.BadDataError, match="register it first$"):
+        formic.World().restore(world.snapshot())
     assert world.state_hash() == hash_before
 
 
