@@ -168,7 +168,12 @@ impl Goal for JobGoal<'_> {
     }
 
     fn tag(&self) -> Tag {
-        Tag { job: self.id.to_bits(), pinned: self.context.pinned(self.shared), ..Tag::default() }
+        Tag {
+            job: self.id.to_bits(),
+            helps_inside: true,
+            pinned: self.context.pinned(self.shared),
+            ..Tag::default()
+        }
     }
 
     fn deadline(&self) -> Option<&Deadline> {

@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::job_queue::JobQueue;
 use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
-use crate::sleep::Sleepers;
+use crate::sleep::{Sleepers, Tag};
 use crate::slots::Slots;
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
@@ -266,10 +266,11 @@ impl Shared {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
         if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
-            wanted -= self.sleepers.wake(wanted, |tag| tag.job == job.to_bits());
+            let waits_for_it = |tag: &Tag| tag.helps_inside && tag.job == job.to_bits();
+            wanted -= self.sleepers.wake(wanted, waits_for_it);
             // The job may be a dependency of the one that another thread waits for, and a thread with a
             // condition helps inside any.
-            self.sleepers.wake(wanted, |tag| tag.job != 0 || tag.is_conditional);
+            self.sleepers.wake(wanted, |tag| tag.helps_inside);
         }
     }
 
@@ -478,10 +479,16 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::{Listed, Tag};
+    use crate::sleep::Listed;
 
-    const IDLE: Tag =
-        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
+    const IDLE: Tag = Tag {
+        is_worker: true,
+        group: 0,
+        job: 0,
+        is_conditional: false,
+        helps_inside: false,
+        pinned: None,
+    };
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

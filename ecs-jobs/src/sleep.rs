@@ -33,6 +33,8 @@ pub(crate) struct Tag {
     /// Whether it has a condition of its own, which the end of any job may make true. It takes jobs with
     /// handles meanwhile.
     pub(crate) is_conditional: bool,
+    /// Whether it helps inside jobs that other threads run, in `job` or any.
+    pub(crate) helps_inside: bool,
     /// Its number among the threads that jobs are pinned to, if such jobs wake it.
     pub(crate) pinned: Option<u32>,
 }
@@ -193,8 +195,14 @@ impl Listed<'_> {
 mod tests {
     use super::*;
 
-    const WORKER: Tag =
-        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
+    const WORKER: Tag = Tag {
+        is_worker: true,
+        group: 0,
+        job: 0,
+        is_conditional: false,
+        helps_inside: false,
+        pinned: None,
+    };
 
     #[test]
     fn a_sleeper_that_left_is_not_woken() {

@@ -177,6 +177,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             group: 0,
             job: self.job.map_or(0, JobId::to_bits),
             is_conditional: self.is_conditional,
+            helps_inside: !self.is_worker && helps_inside_any(self.context),
             pinned: self.context.pinned(self.shared),
         }
     }
@@ -188,10 +189,14 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 }
 
-/// A job that this thread, which waits for any job, can help with from inside. Inside a job it could
-/// come into that same job again.
+/// A job that this thread, which waits for any job, can help with from inside.
 fn inside_any(shared: &Shared, context: &WorkerContext) -> Option<JobId> {
-    job_to_help(shared, context, |_id| context.job.get().is_none())
+    job_to_help(shared, context, |_id| helps_inside_any(context))
+}
+
+/// Whether this thread may help inside any job. Inside a job it could come into that same job again.
+fn helps_inside_any(context: &WorkerContext) -> bool {
+    context.job.get().is_none()
 }
 
 /// Takes any work. Groups come first, since more threads are wanted there, but after a number of group
@@ -239,8 +244,14 @@ mod tests {
     use crate::task_group::TaskSource;
     use std::process::Command;
 
-    const IDLE: Tag =
-        Tag { is_worker: true, group: 0, job: 0, is_conditional: false, pinned: None };
+    const IDLE: Tag = Tag {
+        is_worker: true,
+        group: 0,
+        job: 0,
+        is_conditional: false,
+        helps_inside: false,
+        pinned: None,
+    };
 
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
@@ -319,18 +330,22 @@ mod tests {
     fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_then_who_may_help() {
         let (shared, _places) = Shared::new(1);
         let [this, other] = [1, 2].map(|index| JobId::new(index, 1));
-        let list = |job: JobId| Tag { job: job.to_bits(), ..Tag::default() };
+        let list = |job: JobId| Tag { job: job.to_bits(), helps_inside: true, ..Tag::default() };
+        let flush = Tag { is_conditional: true, helps_inside: true, ..Tag::default() };
         let look = |scope: &Scope<'_>| {
+            // A thread in `run_until_done` and one in `flush` that are in jobs themselves.
+            let in_jobs = [this.to_bits(), 0]
+                .map(|job| shared.sleepers.list(Tag { job, helps_inside: false, ..flush }));
             let waits_for_this = shared.sleepers.list(list(this));
             let waits_for_other = shared.sleepers.list(list(other));
-            let waits_for_all =
-                shared.sleepers.list(Tag { is_conditional: true, ..Tag::default() });
+            let waits_for_all = shared.sleepers.list(flush);
             let waits_for_group = shared.sleepers.list(Tag { group: 1, ..Tag::default() });
             shared.announce_work(scope.group(), 1);
             assert!(!waits_for_this.leave() && waits_for_other.is_listed());
             shared.announce_work(scope.group(), 3);
             assert!(!waits_for_other.leave() && !waits_for_all.leave());
             assert!(waits_for_group.leave(), "the group of another tree");
+            assert!(in_jobs.iter().all(Listed::leave), "they would find nothing");
         };
         WorkerContext::with(&shared, |context| context.inside_job(this, || scope(&shared, look)));
     }
