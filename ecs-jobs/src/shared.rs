@@ -481,15 +481,6 @@ mod tests {
     use super::*;
     use crate::sleep::Listed;
 
-    const IDLE: Tag = Tag {
-        is_worker: true,
-        group: 0,
-        job: 0,
-        is_conditional: false,
-        helps_inside: false,
-        pinned: None,
-    };
-
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }
     }
@@ -499,7 +490,8 @@ mod tests {
         let (shared, _places) = Shared::new(1);
         let group = TaskGroup::new(1);
         // The worker is listed, but may be about to find something else.
-        let (worker, owner) = (shared.sleepers.list(IDLE), shared.sleepers.list(owner_of(&group)));
+        let (worker, owner) =
+            (shared.sleepers.list(Tag::IDLE), shared.sleepers.list(owner_of(&group)));
         shared.announce_work(&group, 2);
         assert!(!worker.leave(), "a wake-up was spent on the worker");
         assert!(!owner.leave(), "the owner was woken");
@@ -516,7 +508,7 @@ mod tests {
     #[test]
     fn no_worker_is_woken_for_what_those_will_find_who_look_and_at_most_four_at_a_time() {
         let (shared, _places) = Shared::new(7);
-        let list = || shared.sleepers.list(IDLE);
+        let list = || shared.sleepers.list(Tag::IDLE);
         // The seventh has not begun.
         (0..6).for_each(|_| shared.begin_worker());
         let five: Vec<_> = (0..5).map(|_| list()).collect();

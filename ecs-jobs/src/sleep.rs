@@ -39,6 +39,19 @@ pub(crate) struct Tag {
     pub(crate) pinned: Option<u32>,
 }
 
+#[cfg(test)]
+impl Tag {
+    /// The tag of an idle worker.
+    pub(crate) const IDLE: Self = Self {
+        is_worker: true,
+        group: 0,
+        job: 0,
+        is_conditional: false,
+        helps_inside: false,
+        pinned: None,
+    };
+}
+
 #[derive(Debug)]
 struct Sleeper {
     ticket: u64,
@@ -195,19 +208,10 @@ impl Listed<'_> {
 mod tests {
     use super::*;
 
-    const WORKER: Tag = Tag {
-        is_worker: true,
-        group: 0,
-        job: 0,
-        is_conditional: false,
-        helps_inside: false,
-        pinned: None,
-    };
-
     #[test]
     fn a_sleeper_that_left_is_not_woken() {
         let sleepers = Sleepers::new(1);
-        assert!(sleepers.list(WORKER).leave());
+        assert!(sleepers.list(Tag::IDLE).leave());
         assert!(!sleepers.has_any());
         assert_eq!(sleepers.wake(1, |_| true), 0);
     }
@@ -215,7 +219,7 @@ mod tests {
     #[test]
     fn a_sleeper_woken_before_it_leaves_is_told_so_and_does_not_sleep() {
         let sleepers = Sleepers::new(1);
-        let listed = sleepers.list(WORKER);
+        let listed = sleepers.list(Tag::IDLE);
         assert_eq!(sleepers.wake(3, |tag| tag.is_worker), 1);
         listed.sleep(None);
         assert!(!listed.leave());
@@ -225,8 +229,8 @@ mod tests {
     fn only_those_are_woken_that_the_news_is_for_and_the_last_first() {
         let sleepers = Sleepers::new(1);
         let owner = sleepers.list(Tag { group: 7, ..Tag::default() });
-        let first = sleepers.list(WORKER);
-        let last = sleepers.list(WORKER);
+        let first = sleepers.list(Tag::IDLE);
+        let last = sleepers.list(Tag::IDLE);
         assert_eq!(sleepers.wake(1, |tag| tag.is_worker), 1);
         assert!(!last.leave());
         assert!(first.leave() && owner.leave());
@@ -235,7 +239,7 @@ mod tests {
     #[test]
     fn a_late_token_does_not_end_the_next_sleep() {
         let sleepers = Sleepers::new(1);
-        let first = sleepers.list(WORKER);
+        let first = sleepers.list(Tag::IDLE);
         sleepers.wake(1, |_| true);
         // It left without sleeping, so the token is still there.
         assert!(!first.leave());

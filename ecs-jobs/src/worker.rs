@@ -191,7 +191,7 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
 
 /// A job that this thread, which waits for any job, can help with from inside.
 fn inside_any(shared: &Shared, context: &WorkerContext) -> Option<JobId> {
-    job_to_help(shared, context, |_id| helps_inside_any(context))
+    if helps_inside_any(context) { job_to_help(shared, context, |_id| true) } else { None }
 }
 
 /// Whether this thread may help inside any job. Inside a job it could come into that same job again.
@@ -244,22 +244,13 @@ mod tests {
     use crate::task_group::TaskSource;
     use std::process::Command;
 
-    const IDLE: Tag = Tag {
-        is_worker: true,
-        group: 0,
-        job: 0,
-        is_conditional: false,
-        helps_inside: false,
-        pinned: None,
-    };
-
     #[test]
     fn a_wake_up_for_a_job_that_is_spent_on_work_of_a_group_is_passed_on() {
         let (shared, mut places) = Shared::new(2);
         scope(&shared, |scope| {
             scope.spawn(|_| assert!(!shared.sleepers.has_any(), "the other one is woken first"));
             add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
-            let other = shared.sleepers.list(Tag { is_worker: true, ..Tag::default() });
+            let other = shared.sleepers.list(Tag::IDLE);
             let place = places.remove(0);
             std::thread::scope(|threads| {
                 let work = || {
@@ -278,7 +269,7 @@ mod tests {
     fn a_wake_up_that_is_not_used_is_passed_on_only_where_work_waits() {
         let (mut shared, places) = Shared::new(1);
         shared.open_to_host(places);
-        let idle = shared.sleepers.list(IDLE);
+        let idle = shared.sleepers.list(Tag::IDLE);
         let leave = || {
             WorkerContext::with(&shared, |context| {
                 context.is_woken.set(true);
@@ -292,7 +283,7 @@ mod tests {
         );
         assert!(idle.leave());
         add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
-        let idle = shared.sleepers.list(IDLE);
+        let idle = shared.sleepers.list(Tag::IDLE);
         leave();
         assert!(!idle.leave(), "there is a job for it");
     }
@@ -307,7 +298,7 @@ mod tests {
                 scope(&shared, |inner| {
                     let owner_around =
                         list(Tag { group: outer.group().address(), ..Tag::default() });
-                    let idle = [list(IDLE), list(IDLE)];
+                    let idle = [list(Tag::IDLE), list(Tag::IDLE)];
                     (0..4).for_each(|_| inner.spawn(|_| ()));
                     assert_eq!(idle.each_ref().map(Listed::is_listed), [true, false]);
                     let work = |place| {

@@ -174,17 +174,12 @@ fn work_in_a_queue_with_a_lock_is_not_missed_by_an_owner_that_parks() {
     });
 }
 
-/// The tag of a listed idle worker.
-pub(super) fn idle() -> Tag {
-    Tag { is_worker: true, ..Tag::default() }
-}
-
 #[test]
 fn a_wake_up_that_a_worker_wastes_does_not_leave_the_owner_asleep() {
     explore("spawn against owner's park beside a busy worker", || {
         let (shared, _places) = Shared::new(1);
         // This worker will be woken and takes something else that never ends.
-        drop(shared.sleepers.list(idle()));
+        drop(shared.sleepers.list(Tag::IDLE));
         spawn_against_park(shared, AtomicUsize::new(0), announce);
     });
 }

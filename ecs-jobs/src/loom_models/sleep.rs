@@ -183,7 +183,7 @@ fn work_left_to_a_worker_that_looks_for_some_and_finds_other_wakes_a_sleeper() {
         let (shared, mut places) = Shared::new(2);
         let (shared, place) = (Arc::new(shared), places.remove(0));
         // The other worker.
-        let sleeper = shared.sleepers.list(Tag { is_worker: true, ..Tag::default() });
+        let sleeper = shared.sleepers.list(Tag::IDLE);
         shared.begin_worker();
         let worker = thread::spawn({
             let shared = Arc::clone(&shared);

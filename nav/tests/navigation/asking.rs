@@ -136,7 +136,7 @@ fn a_near_request_that_does_not_fit_beside_others_is_searched_for_in_the_next_ti
         let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
         sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
     }
-    // Walls before which searches over six cells take some times as much as usual.
+    // Walls: a search over six cells that has to go around one takes several times as much as usual.
     for x in (40..280).step_by(20) {
         (147..152).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(x, y))));
     }
