@@ -4,7 +4,7 @@ use crate::panic_slot::{Payload, catch, discard};
 use crate::run_job::add_job;
 use crate::shared::Shared;
 use crate::slots::{JobId, JobKind};
-use crate::sync::{Arc, Mutex, Weak, downgrade};
+use crate::sync::{Arc, Mutex, Ordering, Weak, downgrade};
 use crate::worker::{run_one, run_until};
 use std::collections::BTreeMap;
 use std::future::Future;
@@ -159,7 +159,7 @@ impl<T: Send + 'static> Task<T> {
                     return self.end(None);
                 }
                 state.future = Some(future);
-                let is_woken = state.turn == Turn::PolledAndWoken;
+                let is_woken = state.turn == Turn::PolledAndWoken && !self.is_pool_dropped();
                 state.turn = if is_woken { Turn::Queued } else { Turn::Waits };
                 drop(state);
                 if is_woken {
@@ -182,6 +182,13 @@ impl<T: Send + 'static> Task<T> {
             }
         };
         self.end(Some(output));
+    }
+
+    /// Whether a thread waits for the end of the pool: it would wait for ever for a future that wakes itself
+    /// again and again.
+    fn is_pool_dropped(&self) -> bool {
+        // Relaxed: a poll that misses it is followed by another.
+        self.shared.upgrade().is_none_or(|shared| shared.is_dropped.load(Ordering::Relaxed))
     }
 
     /// Passes the outcome to the waiting thread. There is no output if the pool was dropped. An output

@@ -18,7 +18,7 @@ use crate::join;
 use crate::scope::{self, Scope};
 use crate::shared::Shared;
 use crate::spans::OpenSpan;
-use crate::sync::{Arc, Mutex, thread};
+use crate::sync::{Arc, Mutex, Ordering, thread};
 use crate::worker::wait_for_all;
 use std::ops::Range;
 
@@ -263,6 +263,7 @@ impl Drop for Pool {
         // A job may hold the last reference to its own pool.
         let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
         if !is_inside {
+            shared.is_dropped.store(true, Ordering::Relaxed);
             wait_for_all(shared, !shared.is_main_thread());
         }
         shared.close();

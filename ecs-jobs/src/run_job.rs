@@ -205,7 +205,7 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     job: impl FnOnce() + Send + 'static,
 ) -> JobId {
     let (few, count) = shared.slots.reduce(after);
-    let mut claimed = shared.slots.take();
+    let mut claimed = shared.slots.take(kind);
     claimed.with_job(|cell| cell.put(|&()| job()));
     let id = claimed.id();
     shared.wait_graph.note_name(id, name);
@@ -216,7 +216,7 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
 
 /// Adds a job without dependencies that no thread claims before it is opened or cancelled.
 pub(crate) fn add_gate(shared: &Shared) -> JobId {
-    let mut claimed = shared.slots.take();
+    let mut claimed = shared.slots.take(JobKind::GATE);
     claimed.with_job(|cell| cell.put(|&()| ()));
     let claimed = shared.slots.add(claimed, JobKind::GATE, &[]);
     claimed.expect("it waits for nothing").publish()

@@ -175,6 +175,8 @@ pub(crate) struct Shared {
     pub(crate) spans: Option<Arc<Spans>>,
     /// The measured costs of loop bodies.
     pub(crate) body_costs: BodyCosts,
+    /// Whether a thread drops the pool, and waits for its jobs.
+    pub(crate) is_dropped: AtomicBool,
     closing: AtomicBool,
 }
 
@@ -211,6 +213,7 @@ impl Shared {
             clock,
             spans: None,
             body_costs: BodyCosts::new(),
+            is_dropped: AtomicBool::new(false),
             closing: AtomicBool::new(false),
         };
         let open = shared.open_halves.iter().take(worker_count).enumerate();

@@ -25,7 +25,7 @@ use self::failures::Failures;
 use self::ledger::Ledger;
 use self::ledger::THREAD_COUNT;
 use crate::stored_job::StoredJob;
-use crate::sync::OnceLock;
+use crate::sync::{OnceLock, Ordering};
 use crate::thread_number::thread_index;
 use std::marker::PhantomData;
 use std::ops::Deref;
@@ -172,12 +172,12 @@ impl Slots {
         }
     }
 
-    /// Takes a slot for a job that no other thread knows yet.
+    /// Takes a slot for a job of this kind that no other thread knows yet.
     ///
     /// # Panics
     ///
     /// Panics if there are [`COUNT_MAX`](Self::COUNT_MAX) unfinished jobs. Nothing has changed then.
-    pub(crate) fn take(&self) -> Claimed<'_> {
+    pub(crate) fn take(&self, kind: JobKind) -> Claimed<'_> {
         let own = self.ledger.own(thread_index());
         let (index, slot) = match self.ledger.take(own) {
             Some(index) => {
@@ -187,7 +187,9 @@ impl Slots {
             }
             None => self.take_burst(),
         };
-        self.ledger.add_one(own);
+        if JobKind::is_flushed(kind.number()) {
+            self.ledger.add_one(own);
+        }
         // The slot was free and is on no stack any more, so no other thread has its `Claimed` (J-8, J-9).
         Claimed::new(slot.id(index), &slot)
     }
@@ -227,7 +229,10 @@ impl Slots {
     fn give_back(&self, claimed: Claimed<'_>) {
         let id = claimed.id;
         let own = self.ledger.own(thread_index());
-        self.ledger.end_one(own);
+        // Relaxed: the caller has the job.
+        if JobKind::is_flushed(claimed.slot().kind.load(Ordering::Relaxed)) {
+            self.ledger.end_one(own);
+        }
         if id.generation() == JobId::GENERATION_MAX {
             return;
         }
@@ -237,7 +242,8 @@ impl Slots {
         }
     }
 
-    /// Whether all jobs added before this call have ended. If so, their effects are visible.
+    /// Whether all jobs added before this call have ended, but those of broadcasts. If so, their effects are
+    /// visible.
     pub(crate) fn all_ended(&self) -> bool {
         self.ledger.is_even()
     }

@@ -43,14 +43,14 @@ pub(super) fn add<'slots>(
     after: &[JobId],
     job: impl FnOnce() + Send + 'static,
 ) -> Option<Claimed<'slots>> {
-    let mut claimed = slots.take();
+    let mut claimed = slots.take(kind);
     claimed.with_job(|cell| cell.put(|&()| job()));
     slots.add(claimed, kind, after)
 }
 
 /// Adds a job after others that have not ended.
 pub(super) fn waiting(slots: &Slots, after: &[JobId]) -> JobId {
-    let mut claimed = slots.take();
+    let mut claimed = slots.take(JobKind::Anywhere);
     claimed.with_job(|cell| cell.put(|&()| ()));
     let id = claimed.id();
     assert!(slots.add(claimed, JobKind::Anywhere, after).is_none(), "it waits");

@@ -13,7 +13,10 @@ impl Pool {
     ///
     /// The result is a future of its output, to pass to [`block_on`](Self::block_on) or to await in
     /// another future. The future goes on if the result is dropped. A future that is still pending when
-    /// the pool is dropped is dropped with it; code that awaits it on another pool panics.
+    /// the pool is dropped is dropped with it; code that awaits it on another pool panics. A future that
+    /// wakes itself is polled once more at most by then. (Futures that wake each other without end keep a
+    /// pool from ending, and all of these keep a [`flush`](Self::flush) from returning, as jobs that schedule
+    /// themselves again do.)
     ///
     /// The thread that wakes a future never polls it. In a pool without threads of its own, a future is
     /// polled only by a thread that runs any job there, in [`block_on`](Self::block_on),

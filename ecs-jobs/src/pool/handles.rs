@@ -24,7 +24,7 @@ use std::time::Duration;
 /// [gate](Pool::gate) closes one.
 ///
 /// **Cost.** Once the pool is warm, scheduling a job whose closure has at most 64 bytes does not
-/// allocate.
+/// allocate; in a pool with [spans](crate::PoolBuilder::on_span), 40 bytes.
 ///
 /// **Panics.** A job that panics is done and has failed. Its successors are cancelled: they are dropped
 /// instead of run, count as done, and have failed with the same panic; so do their successors in turn.
@@ -147,7 +147,7 @@ impl Pool {
     /// longest running job. In a pool without threads of its own, no worker makes the call.
     ///
     /// Unlike other calls, this one waits for unrelated jobs: do not hold a lock that any job wants, and
-    /// do not let two pools broadcast in each other's bodies.
+    /// do not let two pools broadcast in each other's bodies. A [`flush`](Self::flush) does not wait for it.
     ///
     /// # Panics
     ///
@@ -185,7 +185,8 @@ impl Pool {
         // In the same order on all workers: a body may wait for the body of another worker.
         let workers = 0..self.threads.len();
         let jobs: Vec<_> = self.one_at_a_time(|| workers.map(schedule).collect());
-        self.complete(self.combine(&jobs));
+        // Not combined: a flush would wait for that.
+        jobs.into_iter().for_each(|job| self.complete(job));
         let mut results = std::mem::take(&mut *results.lock());
         results.sort_by_key(|&(worker, _)| worker);
         let (mut all, panic) = (Vec::with_capacity(results.len()), PanicSlot::new());

@@ -36,7 +36,7 @@ impl Slots {
             return (*one).into();
         }
         let (few, count) = self.reduce(some);
-        let joint = self.take();
+        let joint = self.take(JobKind::Joint);
         let id = joint.id();
         if let Some(joint) = self.add(joint, JobKind::Joint, &few[..count]) {
             self.note_if_failed(&joint);

@@ -126,6 +126,13 @@ impl JobKind {
         u32::try_from(worker).expect("there are few workers") + 1
     }
 
+    /// Whether a flush waits for jobs of the kind with this number: for all but those of a broadcast, whose
+    /// caller waits for them. A worker that waits for the call that flushes does not come to its own.
+    #[inline]
+    pub(super) const fn is_flushed(number: u32) -> bool {
+        number <= Self::MAIN.number() || number == Self::GATE.number()
+    }
+
     pub(super) const fn number(self) -> u32 {
         match self {
             Self::Anywhere => 0,

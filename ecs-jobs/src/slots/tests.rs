@@ -12,7 +12,7 @@ fn end(slots: &Slots, mut claimed: Claimed<'_>) -> Vec<JobId> {
 
 fn added<'a>(slots: &'a Slots, dependencies: &[JobId]) -> (JobId, Option<Claimed<'a>>) {
     let (few, count) = slots.reduce(dependencies);
-    let mut claimed = slots.take();
+    let mut claimed = slots.take(JobKind::Anywhere);
     claimed.with_job(|job| job.put(|_| ()));
     (claimed.id(), slots.add(claimed, JobKind::Anywhere, &few[..count]))
 }

@@ -80,6 +80,12 @@ pub(crate) fn warm_loops_joins_and_jobs_do_not_allocate() {
         use_the_pool(&pool);
         graph.run(&pool);
     });
+    let with_spans = Pool::builder().threads(Threads::Own(1)).on_span(|_| (), |_| ());
+    let pool = with_spans.build().expect("a thread is granted");
+    ceases_to_allocate(|| {
+        let inside = [1_usize; 5];
+        pool.complete(pool.schedule(move || assert_eq!(inside[4], 1)));
+    });
 }
 
 pub(crate) fn a_burst_of_jobs_gives_its_memory_back() {

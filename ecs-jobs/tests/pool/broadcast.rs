@@ -149,3 +149,32 @@ fn a_worker_in_the_middle_of_a_chain_comes_for_what_is_for_all() {
         pool.complete(last);
     });
 }
+
+#[test]
+fn a_flush_in_the_middle_of_a_call_does_not_wait_for_what_is_for_all_workers() {
+    within(Duration::from_secs(20), || {
+        let pool = pool(2);
+        let [is_begun, is_told] = [(); 2].map(|()| Arc::new(AtomicBool::new(false)));
+        std::thread::scope(|threads| {
+            threads.spawn(|| {
+                pool.scope(|scope| {
+                    scope.spawn(|_| {
+                        is_begun.store(true, Ordering::SeqCst);
+                        // By the other worker. This one does its part only when it has flushed.
+                        wait_until(|| is_told.load(Ordering::SeqCst));
+                        pool.flush();
+                    });
+                    // So a worker runs that job, and not this thread.
+                    wait_until(|| is_begun.load(Ordering::SeqCst));
+                });
+            });
+            wait_until(|| is_begun.load(Ordering::SeqCst));
+            let told = Arc::clone(&is_told);
+            let seen = pool.broadcast(move |worker| {
+                told.store(true, Ordering::SeqCst);
+                worker
+            });
+            assert_eq!(seen, [0, 1]);
+        });
+    });
+}

@@ -208,6 +208,26 @@ fn a_future_that_waits_is_dropped_with_its_pool_and_what_awaits_it_panics() {
 }
 
 #[test]
+fn a_future_that_wakes_itself_without_end_is_dropped_with_its_pool() {
+    within(Duration::from_secs(20), || {
+        for pool in pools() {
+            let owned = Arc::new(());
+            let inside = Arc::clone(&owned);
+            drop(pool.spawn_future(async move {
+                let _inside = inside;
+                poll_fn(|context| -> Poll<()> {
+                    context.waker().wake_by_ref();
+                    Poll::Pending
+                })
+                .await;
+            }));
+            drop(pool);
+            assert_eq!(Arc::strong_count(&owned), 1);
+        }
+    });
+}
+
+#[test]
 fn where_a_waker_panics_at_the_end_of_a_pool_all_futures_are_dropped() {
     struct Bad;
     impl Wake for Bad {
