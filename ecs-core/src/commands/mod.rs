@@ -158,6 +158,12 @@ impl CommandBuffer {
         self.records.is_empty()
     }
 
+    /// Returns the sort key of the commands that are recorded next.
+    #[must_use]
+    pub const fn sort_key(&self) -> u64 {
+        self.sort_key
+    }
+
     /// Sets the sort key of the commands that are recorded from now on. In a new buffer, and in one that
     /// was played, cleared or appended to another, it is 0.
     #[inline]
@@ -168,7 +174,8 @@ impl CommandBuffer {
 
     /// Spawns an entity with the components of `bundle`, and returns its deferred handle. This buffer can
     /// use the handle at once, also inside components (see [`Component`]). Playback replaces it by the
-    /// real one.
+    /// real one. It replaces none that was written anywhere else, such as to a component in place, an event
+    /// or a resource: it refers to no entity there, and its bits depend on timing.
     ///
     /// # Panics
     /// Panics if one buffer spawns 2^32 entities between two playbacks.

@@ -98,9 +98,9 @@ impl Contests {
         *first = Some(first.map_or(contest, |first| first.with(contest)));
     }
 
-    /// Returns the report of the conflicts of the last run, and forgets them.
-    fn take_report(&self) -> Option<String> {
-        let Contest { target, rows: [one, other] } = self.first.lock().take()?;
+    /// Returns the report of the conflicts of the current run.
+    fn report(&self) -> Option<String> {
+        let Contest { target, rows: [one, other] } = (*self.first.lock())?;
         let components = &self.components;
         Some(if one != other {
             format!(
@@ -136,15 +136,16 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
         context: RunContext<'a>,
     ) -> Result<ExclusiveLookup<'a, Q>, ParamError> {
         let ExclusiveState { plan, contests } = state;
-        // Left by a run that leaked its lookup and panicked.
-        drop(contests.take_report());
+        // Left by a run that panicked.
+        *contests.first.get_mut() = None;
         let view = context.cell.claims(plan)?;
         Ok(ExclusiveLookup { view, state: contests, system: user_of(context) })
     }
 
-    /// Reports the conflicts if the system has leaked its lookup, whose drop would have done so.
+    /// Reports the conflicts if the system has leaked its lookup, whose drop would have done so, or has
+    /// caught the panic.
     fn finish(state: &mut ExclusiveState<Q>, context: RunContext<'_>) {
-        if let Some(report) = state.contests.take_report() {
+        if let Some(report) = state.contests.report() {
             panic!("{} went wrong: {report}", user_of(context));
         }
     }
@@ -183,7 +184,7 @@ impl<Q: QueryData> ExclusiveLookup<'_, Q> {
 
 impl<Q: QueryData> Drop for ExclusiveLookup<'_, Q> {
     fn drop(&mut self) {
-        let Some(report) = self.state.take_report() else { return };
+        let Some(report) = self.state.report() else { return };
         // A system that panics for another reason reports that reason.
         assert!(std::thread::panicking(), "{} went wrong: {report}", self.system);
     }

@@ -141,8 +141,17 @@ impl ParallelSink for Commands<'_> {
     ) -> R {
         // No other thread locks it while the batch runs.
         let mut buffer = self.state.lent[slot].lock();
-        buffer.set_sort_key(self.state.first_key + batch as u64);
-        body(&mut buffer)
+        let sort_key = self.state.first_key + batch as u64;
+        buffer.set_sort_key(sort_key);
+        let result = body(&mut buffer);
+        // The buffer also has commands of other rows, and which ones depends on timing.
+        assert_eq!(
+            buffer.sort_key(),
+            sort_key,
+            "the body of a parallel loop must only record: it must not clear, append or replace the \
+             slot of `Commands`, or set its sort key"
+        );
+        result
     }
 }
 

@@ -20,7 +20,7 @@ use super::sink::ParallelSink;
 /// [`EventReader`] adds.
 ///
 /// # Order
-/// Events are in the order of the systems that wrote them, and those of one system in the order of
+/// Events are in the order of the systems that wrote them, and those of one writer in the order of
 /// writing, for any number of threads. A reader that runs after a writer sees its events in the same run;
 /// one that runs before it sees them in the next run.
 /// A host reads each event once by an [`EventCursor`] of its own.

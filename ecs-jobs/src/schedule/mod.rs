@@ -4,7 +4,9 @@
 //! [`Commands`], [`ComponentLookup`], [`ExclusiveLookup`], [`EnabledLookup`], [`Local`]. A *schedule* is
 //! compiled once from systems into a static graph. Its edges are the declared order, and the order of
 //! adding between two systems whose accesses conflict. All other systems run in parallel. Since no order
-//! is left to chance, the result does not depend on the number of threads.
+//! is left to chance, the result does not depend on the number of threads. (A value with interior
+//! mutability, such as an atomic in a resource, may be changed by all that read it: what it is then is up to
+//! them.)
 //!
 //! Commands are played back at *sync points*: at the end of a run, before a system that was declared to
 //! run after one that records commands, and before an [exclusive system](ExclusiveFunction).

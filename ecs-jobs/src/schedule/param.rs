@@ -269,4 +269,8 @@ impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
 
 /// Enables and disables `T` of any entity, from any thread of the system: a lookup with
 /// [`set`](View::set).
+///
+/// If rows of a parallel loop set one bit to different values, or use the former value that the call
+/// returns while others set that bit, the result depends on timing. Where several rows may switch one
+/// bit, claim it by an [`ExclusiveLookup`](super::ExclusiveLookup) of [`EnabledMut`].
 pub type EnabledLookup<'a, T> = ComponentLookup<'a, EnabledMut<T>>;

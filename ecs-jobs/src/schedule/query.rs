@@ -181,7 +181,13 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// is its slot type; that of a pair `(&mut commands, &mut writer)` is a pair. Results are kept in the
     /// order of the rows, independent of threads.
     ///
+    /// A slot belongs to a thread, and also has results of other rows. Which ones, and so its length,
+    /// depends on timing: `f` should only add to it.
+    ///
     /// # Panics
+    /// Panics if `f` clears, appends or replaces the slot of [`Commands`](super::Commands), or sets its sort
+    /// key, which is the position of the rows.
+    ///
     /// Panics if `f` panics. Rows that were visited before stay as they are, and their results are in the
     /// sink. Which rows these are depends on timing, so a system that catches the panic and goes on may
     /// have a different result on another number of threads.

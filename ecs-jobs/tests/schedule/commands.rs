@@ -288,3 +288,41 @@ fn a_schedule_may_run_on_one_pool_after_the_other() {
         assert_eq!(world.len() as u64, runs * ENTITIES);
     }
 }
+
+#[test]
+fn a_loop_that_does_more_with_its_commands_than_record_is_an_error_on_any_number_of_threads() {
+    type Body = fn(&mut CommandBuffer);
+    let run = |pool: &Pool, body: Body| {
+        let mut world = World::new();
+        numbers(&mut world);
+        let system = move |mut all: Query<&Number>, mut commands: Commands| {
+            all.par_for_each_with(&mut commands, |number, commands| {
+                commands.spawn(Stamp(number.0));
+                if number.0 == 7 {
+                    body(commands);
+                }
+            });
+        };
+        let mut schedule = Schedule::builder().add(system).build(&mut world).unwrap();
+        let outcome = std::panic::catch_unwind(std::panic::AssertUnwindSafe(|| {
+            schedule.run(&mut world, pool);
+        }));
+        (outcome, world.query::<&Stamp>().count())
+    };
+    // What comes first of those with the same key would depend on timing, and so would what else is in it.
+    let bodies: [Body; 3] = [
+        |commands| commands.set_sort_key(5),
+        |commands| commands.clear(),
+        |commands| drop(std::mem::replace(commands, CommandBuffer::new(&World::new()))),
+    ];
+    for pool in pools() {
+        for body in bodies {
+            let (outcome, count) = run(&pool, body);
+            let payload = outcome.expect_err("it is an error every time");
+            let text = payload.downcast_ref::<String>().expect("it says what is wrong");
+            assert!(text.contains("must only record"), "{text}");
+            assert_eq!(count, 0, "nothing is played");
+        }
+        assert_eq!(run(&pool, |_| ()).1, usize::try_from(ENTITIES).unwrap());
+    }
+}

@@ -514,6 +514,33 @@ fn a_lookup_that_is_leaked_ends_the_run_all_the_same() {
 }
 
 #[test]
+fn a_system_that_catches_the_panic_of_its_lookup_ends_the_run_all_the_same() {
+    fn claim_all(nurses: &mut Query<(Claimant, &Feeds)>, stomachs: &ExclusiveLookup<&mut Stomach>) {
+        nurses.for_each(|(nurse, feeds)| drop(stomachs.claim(&nurse, feeds.0)));
+    }
+    fn caught(mut nurses: Query<(Claimant, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        claim_all(&mut nurses, &stomachs);
+        complaint(|| drop(stomachs));
+    }
+    fn hidden(mut nurses: Query<(Claimant, &Feeds)>, stomachs: ExclusiveLookup<&mut Stomach>) {
+        claim_all(&mut nurses, &stomachs);
+        // Dropped while another panic is under way.
+        complaint(|| {
+            let _stomachs = stomachs;
+            panic!("planned")
+        });
+    }
+    let (mut world, _) = nest();
+    for builder in [Schedule::builder().add(caught), Schedule::builder().add(hidden)] {
+        let mut schedule = builder.build(&mut world).unwrap();
+        for _ in 0..2 {
+            let text = complaint(|| drop(schedule.run(&mut world, &pool(0))));
+            assert!(text.contains("both claim"), "{text}");
+        }
+    }
+}
+
+#[test]
 fn a_system_that_leaks_its_lookup_and_panics_is_as_new_afterwards() {
     fn leak(
         mut nurses: Query<(Claimant, &Feeds)>,
