@@ -102,7 +102,7 @@ impl StateHasher {
 
 /// A field, wrapped for the traits by which the derives hash it, whatever its type implements.
 ///
-/// `(&&&HashProbe(field)).hash_to(hasher)` tries the traits below in turn, the one with most references
+/// `(&&&HashProbe(field)).formic_hash_to(hasher)` tries the traits below in turn, the one with most references
 /// first: the compiler prefers a method that needs fewer dereferences. Only the last accepts any type, and
 /// requires [`HashState`] of it, so the error message names that trait.
 #[doc(hidden)]
@@ -112,11 +112,11 @@ pub struct HashProbe<'a, T: ?Sized>(pub &'a T);
 /// Hashes plain data by its bytes.
 #[doc(hidden)]
 pub trait HashBytes {
-    fn hash_to(&self, hasher: &mut StateHasher);
+    fn formic_hash_to(&self, hasher: &mut StateHasher);
 }
 
 impl<T: NoUninit> HashBytes for &&HashProbe<'_, T> {
-    fn hash_to(&self, hasher: &mut StateHasher) {
+    fn formic_hash_to(&self, hasher: &mut StateHasher) {
         // bytemuck refuses to cast a zero-sized value to bytes.
         if size_of::<T>() > 0 {
             hasher.write(bytemuck::bytes_of(self.0));
@@ -127,17 +127,17 @@ impl<T: NoUninit> HashBytes for &&HashProbe<'_, T> {
 /// Hashes a list of plain data, whose elements need not be [`HashState`].
 #[doc(hidden)]
 pub trait HashElements {
-    fn hash_to(&self, hasher: &mut StateHasher);
+    fn formic_hash_to(&self, hasher: &mut StateHasher);
 }
 
 impl<T: NoUninit> HashElements for &HashProbe<'_, Vec<T>> {
-    fn hash_to(&self, hasher: &mut StateHasher) {
+    fn formic_hash_to(&self, hasher: &mut StateHasher) {
         hash_elements(self.0, hasher);
     }
 }
 
 impl<T: NoUninit> HashElements for &HashProbe<'_, Option<T>> {
-    fn hash_to(&self, hasher: &mut StateHasher) {
+    fn formic_hash_to(&self, hasher: &mut StateHasher) {
         hash_elements(self.0.as_slice(), hasher);
     }
 }
@@ -152,13 +152,13 @@ fn hash_elements<T: NoUninit>(values: &[T], hasher: &mut StateHasher) {
 /// Hashes a value by its own [`HashState`].
 #[doc(hidden)]
 pub trait HashByState<T: ?Sized> {
-    fn hash_to(&self, hasher: &mut StateHasher)
+    fn formic_hash_to(&self, hasher: &mut StateHasher)
     where
         T: HashState;
 }
 
 impl<T: ?Sized> HashByState<T> for HashProbe<'_, T> {
-    fn hash_to(&self, hasher: &mut StateHasher)
+    fn formic_hash_to(&self, hasher: &mut StateHasher)
     where
         T: HashState,
     {

@@ -138,13 +138,13 @@ fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, T
             #texts,
             ::core::any::type_name::<#types>(),
             _formic_ecs::__private::offset_in(value, #names),
-            (&&&&&&#probe(#names)).show(#names),
+            (&&&&&&#probe(#names)).formic_show(#names),
             #editable,
         )); )*
     };
     let write = quote! {
         match place {
-            #( #places => (&&&&&&#probe(&*#names)).set(#names, text), )*
+            #( #places => (&&&&&&#probe(&*#names)).formic_set(#names, text), )*
             _ => _formic_ecs::__private::not_editable(text),
         }
     };

@@ -287,7 +287,7 @@ fn hash_fields(data: &Data) -> Result<Tokens> {
             (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
         (
             quote! { { #(#members: #names),* } },
-            quote! { #((&&&HashProbe(#names)).hash_to(hasher);)* },
+            quote! { #((&&&HashProbe(#names)).formic_hash_to(hasher);)* },
         )
     };
     let seen = match data {

@@ -125,7 +125,7 @@ pub type DefaultFn<T> = fn() -> T;
 /// The maximum length of a text in bytes. A longer text is cut off, and cannot be edited.
 const TEXT_BYTES_MAX: usize = 1_000;
 
-/// A type whose capabilities the derive detects. `(&&&&&&FieldProbe::of(field)).show(field)` tries the
+/// A type whose capabilities the derive detects. `(&&&&&&FieldProbe::of(field)).formic_show(field)` tries the
 /// traits below in turn, the one with most references first, as [`HashProbe`](crate::hash::HashProbe)
 /// does.
 #[doc(hidden)]
@@ -181,16 +181,16 @@ macro_rules! shown {
         #[doc(hidden)]
         pub trait $trait {
             type Value;
-            fn show(&self, value: &Self::Value) -> Text;
-            fn set(&self, value: &mut Self::Value, text: &str) -> Result<(), String>;
+            fn formic_show(&self, value: &Self::Value) -> Text;
+            fn formic_set(&self, value: &mut Self::Value, text: &str) -> Result<(), String>;
         }
 
         impl<T: $($bounds)*> $trait for $type {
             type Value = T;
-            fn show(&self, value: &T) -> Text {
+            fn formic_show(&self, value: &T) -> Text {
                 $show(value)
             }
-            fn set(&self, value: &mut T, text: &str) -> Result<(), String> {
+            fn formic_set(&self, value: &mut T, text: &str) -> Result<(), String> {
                 $set(value, text)
             }
         }

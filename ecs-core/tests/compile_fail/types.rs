@@ -246,6 +246,39 @@
 //! count::<&Gold>(&World::new());
 //! ```
 //!
+//! # Nor does it with a trait of its own that says so
+//!
+//! `&mut Gold` counts as a type of this crate, so the compiler takes the first implementation.
+//!
+//! ```compile_fail,E0277
+//! # use formic_ecs::{__private::PartsItem, ReadOnly, prelude::*};
+//! # #[derive(Component)] struct Gold(u32);
+//! # struct Purse<T>(T);
+//! # impl<T> QueryData for Purse<T> {
+//! #     type Item<'w> = &'w mut Gold;
+//! #     type ReadOnly = Self;
+//! #     type Parts = <&'static mut Gold as QueryData>::Parts;
+//! #     fn from_parts<'w>(row: PartsItem<'w, Self>) -> Self::Item<'w> { row }
+//! # }
+//! trait Reads: ReadOnly {}
+//! impl<T> ReadOnly for Purse<T> where Self: Reads {}
+//! impl<T> Reads for Purse<T> {}
+//! ```
+//! ```
+//! # use formic_ecs::{__private::PartsItem, ReadOnly, prelude::*};
+//! # #[derive(Component)] struct Gold(u32);
+//! # struct Purse<T>(T);
+//! # impl<T> QueryData for Purse<T> {
+//! #     type Item<'w> = &'w Gold;
+//! #     type ReadOnly = Self;
+//! #     type Parts = <&'static Gold as QueryData>::Parts;
+//! #     fn from_parts<'w>(row: PartsItem<'w, Self>) -> Self::Item<'w> { row }
+//! # }
+//! trait Reads: ReadOnly {}
+//! impl<T> Reads for Purse<T> {}
+//! World::new().query_ref::<Purse<u8>>().count();
+//! ```
+//!
 //! # A row with named fields writes only where it may
 //!
 //! ```compile_fail,E0277

@@ -265,3 +265,64 @@ fn a_value_whose_fields_are_not_known_is_cut_off_as_well() {
     assert!(text.starts_with("the bytes [07, 07") && text.ends_with(" ..."));
     assert!(text.len() < 1_100, "{} bytes", text.len());
 }
+
+/// What a program may call its own things: blanket methods with short names, and names of the prelude.
+mod own_names {
+    use std::fmt::Debug;
+
+    use formic_ecs::prelude::*;
+
+    pub(super) trait Show {
+        fn show(&self) -> std::string::String;
+    }
+
+    impl<T: Debug> Show for T {
+        fn show(&self) -> std::string::String {
+            format!("{self:?}")
+        }
+    }
+
+    pub(super) trait Set {
+        fn set<V>(&mut self, _: V, _: &str) {}
+        fn hash_to<H>(&self, _: H) {}
+    }
+
+    impl<T> Set for T {}
+
+    #[derive(Debug, HashState)]
+    pub(super) struct Option(pub(super) std::string::String);
+    pub(super) struct Vec;
+    pub(super) struct String;
+    pub(super) struct Result;
+
+    #[derive(Component, Debug)]
+    #[component(editable)]
+    pub(super) struct Sign {
+        pub(super) value: Option,
+        pub(super) hasher: u8,
+    }
+}
+
+#[test]
+fn names_of_the_program_do_not_get_in_the_way_of_the_derive() {
+    use own_names::{Option, Set, Show, Sign};
+    let mut world = World::new();
+    let sign = |text: &str| Sign { value: Option(text.into()), hasher: 7 };
+    let entity = world.spawn(sign("north"));
+    let component = id::<Sign>(&mut world);
+    let texts = |world: &World| {
+        let fields = world.by_id().fields(entity, component).expect("there");
+        fields.into_iter().map(|field| field.text.expect("it is shown")).collect::<Vec<_>>()
+    };
+    assert_eq!(texts(&world), ["Option(\"north\")", "7"]);
+    world.by_id_mut().set_field(entity, component, 1, "8").expect("a number");
+    assert_eq!(texts(&world)[1], "8");
+    let before = world.state_hash().value();
+    world.get_mut::<Sign>(entity).expect("there").value.0.push('!');
+    assert_ne!(world.state_hash().value(), before, "the whole value is hashed");
+    let (_, _, _) = (own_names::Vec, own_names::String, own_names::Result);
+    let mut other = sign("south");
+    other.set(1, "2");
+    other.hash_to(3);
+    assert!(other.show().starts_with("Sign"));
+}

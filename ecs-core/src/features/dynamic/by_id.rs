@@ -153,8 +153,8 @@ impl<'w> ByIdMut<'w> {
         let world = self.0;
         world.expect_bytes(id, bytes, 1)?;
         // SAFETY: the number of bytes is the size of a value. They may be copied, and are outside the
-        // world, which is borrowed exclusively. They are only read, since plain bytes have no drop
-        // (I-16).
+        // world, which is borrowed exclusively. Plain bytes have no drop (I-16), so they are only read,
+        // and need not be aligned.
         unsafe { world.by_id_mut().insert_ptr(entity, id, NonNull::from(bytes).cast()) }
     }
 
@@ -184,10 +184,10 @@ impl<'w> ByIdMut<'w> {
     ///
     /// # Safety
     /// `id` was issued by this world. `value` points to an initialised value of that component: of its
-    /// type, or as its descriptor requires (plain bytes: all initialised). The value can be read and
-    /// written for the size of the component, is aligned for it, is outside the world, and has no other
-    /// owner. After success, or after a panic of an observer or of a drop, it must be neither used nor
-    /// dropped.
+    /// type, or as its descriptor requires (plain bytes: all initialised). The value is outside the world,
+    /// and has no other owner. It can be read for the size of the component. If values of the component
+    /// are dropped, it can also be written, and is aligned: a value that it replaces is dropped there. After
+    /// success, or after a panic of an observer or of a drop, it must be neither used nor dropped.
     pub unsafe fn insert_ptr(
         self,
         entity: Entity,
