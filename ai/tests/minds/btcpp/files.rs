@@ -1,4 +1,4 @@
-//! What is refused, what is exported, and what damaged files give.
+//! Refused files, exported files, and the results of damaged ones.
 
 use formic_ai::bt::{Library, Node, Tree};
 
