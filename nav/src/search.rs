@@ -6,11 +6,14 @@
 //! * *Short* searches run in batches, on all threads, each with the scratch of its thread. Each has an
 //!   allotment, twice what searches over its distance have cost so far, and the allotments of a batch fit
 //!   into the rest of the tick's budget. A search that needs more, say around a wall, is tried again with
-//!   four times as much, and becomes long once that does not fit although it is the first in the queue.
-//! * *Long* searches are those whose allotment is more than half of a tick's budget. They run off the
-//!   frame: a background job of the pool runs them, one after the other, between two ticks. The job may expand what a tick has left of
-//!   its budget, and the next tick takes the answers. If the job is not done by then, the tick waits for
-//!   it, so no answer depends on how fast threads are. A pool without threads runs it at once.
+//!   four times as much, in the next tick if that does not fit into this one. The first of those that
+//!   have waited has a quarter of the budget at once, so it is answered or found to be long, whatever
+//!   others need.
+//! * *Long* searches are those that take more than a quarter of a tick's budget. They run off the
+//!   frame: a background job of the pool runs them, one after the other, between two ticks. The job may
+//!   expand what a tick has left of its budget, and the next tick takes the answers. If the job is not
+//!   done by then, the tick waits for it, so no answer depends on how fast threads are. A pool without
+//!   threads runs it at once.
 //!
 //! If there are long searches, half of the budget is for short ones, so neither kind waits for the other.
 //! The content of a batch depends on the costs of the batches before and never on threads, and so does
@@ -175,12 +178,12 @@ type Requests<'a> = Query<
 
 /// Answers as many pending requests as the budget allows.
 ///
-/// Searches that may take more than half of the budget of a tick, judging by those before them, run off
-/// the frame, in a background job of the pool, over a copy of the terrain that edits do not reach. Their answers come at a fixed tick, which follows from
-/// the number of ticks over which the budget spreads them. If the job is late, this system waits for it,
-/// at most for as long as the budget of one tick takes, so the world is the same on any number of
-/// threads. A save waits for it too. It contains the questions, and the loaded game searches again with
-/// the same result.
+/// Searches that take more than a quarter of the budget of a tick, judging by those before them or by a
+/// first try, run off the frame, in a background job of the pool, over a copy of the terrain that edits do
+/// not reach. Their answers come at a fixed tick, which follows from the number of ticks over which the
+/// budget spreads them. If the job is late, this system waits for it, at most for as long as the budget of
+/// one tick takes, so the world is the same on any number of threads. A save waits for it too. It contains
+/// the questions, and the loaded game searches again with the same result.
 pub fn search(
     mut requests: Requests,
     terrain: Res<Terrain>,
@@ -357,20 +360,18 @@ impl SearchState {
 
     /// Answers short searches for at most `share` expansions. Searches that fit are answered before
     /// earlier ones that do not. One that takes more than is usual is tried again with more, as long as
-    /// that fits.
+    /// that fits, and in the next tick if not.
     fn answer_short(&mut self, tick: &mut Tick, share: u64) {
-        let mut left = share.min(tick.left);
-        let front = self.tickets.iter().position(Ticket::is_due);
-        let mut first = 0;
+        // Others have the other half, so they do not wait for this one either.
+        let mut due = self.tickets.iter_mut().filter(|ticket| ticket.is_due());
+        if let Some(front) = due.next().filter(|ticket| ticket.waited_ticks > 0) {
+            front.least_allotment = share / 2;
+        }
+        let (mut first, mut left) = (0, share);
         while self.gather(&mut first, left) {
             let spent = self.run_batch(tick);
             left -= spent;
             tick.spend(spent);
-        }
-        // Others may fit into a tick in which fewer are before them.
-        let front = front.map(|front| &mut self.tickets[front]);
-        if let Some(ticket) = front.filter(|it| it.least_allotment > 0 && it.is_due()) {
-            tick.set_long(ticket);
         }
     }
 
@@ -378,12 +379,6 @@ impl SearchState {
     fn gather(&mut self, first: &mut usize, mut room: u64) -> bool {
         let passed = self.tickets[*first..].iter().take_while(|ticket| !ticket.is_due()).count();
         *first += passed;
-        // The first in the queue takes what there is, if that is more than it had.
-        if let Some(ticket) = self.tickets.get_mut(*first) {
-            if (ticket.least_allotment / GROWTH..ticket.least_allotment).contains(&room) {
-                ticket.least_allotment = room;
-            }
-        }
         self.batch.clear();
         for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
             let allotment = ticket.allotment(&self.estimate);
@@ -403,7 +398,7 @@ impl SearchState {
         let Self { tickets, batch, searchers, estimate, .. } = self;
         let jobs = batch.iter().map(|&place| &tickets[place]);
         searchers.set(jobs.map(|ticket| (ticket.question, ticket.allotment(estimate))));
-        let most = (tick.left + tick.spent) / 2;
+        let most = (tick.left + tick.spent) / 4;
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
             let ticket = &mut tickets[place];
@@ -411,7 +406,7 @@ impl SearchState {
             estimate.learn(ticket.question.distance(), job.charge);
             if job.outcome == PathOutcome::OutOfBudget {
                 ticket.least_allotment = job.allotment.saturating_mul(GROWTH);
-                if ticket.least_allotment > most {
+                if job.allotment >= most {
                     tick.set_long(ticket);
                 }
             } else {

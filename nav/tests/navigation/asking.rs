@@ -128,16 +128,18 @@ fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
     assert!(sim.report().expansions_max <= 50_000);
 }
 
-#[test]
-fn a_near_request_that_does_not_fit_beside_others_is_searched_for_in_the_next_tick() {
+/// Has 270 agents ask for six cells, one in twenty of them around a wall, beside eight that ask for the far
+/// corner, and returns how many of the near ones have no answer after some ticks, when no far one has.
+///
+/// A search around a wall takes several times as much as usual.
+fn near_ones_left(budget: u64, first: u16, ticks: usize) -> usize {
     let mut sim = Sim::new(Grid::from_fn(300, 300, |_| true).unwrap());
     for place in 0..300 * 300_u32 {
         let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
         let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
         sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
     }
-    // Walls: a search over six cells that has to go around one takes several times as much as usual.
-    for x in (40..280).step_by(20) {
+    for x in (40..300).step_by(20) {
         (147..152).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(x, y))));
     }
     let ask = |sim: &mut Sim, (x, y): (f32, f32), (goal_x, goal_y): (f32, f32)| {
@@ -146,18 +148,30 @@ fn a_near_request_that_does_not_fit_beside_others_is_searched_for_in_the_next_ti
         agent
     };
     let is_found = |sim: &Sim, agent: &Entity| sim.status(*agent) == RequestStatus::Found;
-    sim.set_budget(2_000);
+    sim.set_budget(budget);
     let far: Vec<Entity> = (0..8).map(|_| ask(&mut sim, (0.5, 0.5), (299.5, 299.5))).collect();
     sim.ticks(2);
-    let near: Vec<Entity> = (0..280_u16)
+    let near: Vec<Entity> = (first..first + 270)
         .map(|number| {
             let (x, y) = (f32::from(number) + 0.5, if number % 20 == 17 { 149.5 } else { 20.5 });
             ask(&mut sim, (x, y), (x + 6.0, y))
         })
         .collect();
-    sim.ticks(12);
-    assert_eq!(near.iter().filter(|agent| !is_found(&sim, agent)).count(), 0);
+    sim.ticks(ticks);
     assert!(!far.iter().any(|agent| is_found(&sim, agent)));
+    near.iter().filter(|agent| !is_found(&sim, agent)).count()
+}
+
+#[test]
+fn a_near_request_that_does_not_fit_beside_others_is_searched_for_in_the_next_tick() {
+    assert_eq!(near_ones_left(2_000, 0, 12), 0);
+}
+
+#[test]
+fn a_near_request_that_takes_up_to_a_quarter_of_the_budget_does_not_wait_for_far_ones() {
+    // The searches around walls take 100 to 150 expansions, and 270 near ones 12,000.
+    let left = |budget| [0, 16, 17].map(|first| near_ones_left(budget, first, 70));
+    assert_eq!([500, 600, 800].map(left), [[0; 3]; 3]);
 }
 
 #[test]
