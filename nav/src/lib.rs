@@ -125,7 +125,7 @@ pub use flow_agent::{FlowFollower, FlowStatus};
 pub use grid::change::{CHANGES_MAX, Change, ChangeKind, GridVersion};
 pub use grid::{CELL_COUNT_MAX, Grid, GridSizeError, SIDE_MAX};
 pub use link::Link;
-pub use load::{LoadError, LoadReason};
+pub use load::LoadError;
 pub use obstacle::Obstacle;
 pub use path::PathScratch;
 pub use path::outcome::{Path, PathOutcome, Unreachable};

@@ -12,11 +12,12 @@
 //! OW...      @ O T W cannot
 //! ```
 
+use std::cmp::Ordering;
 use std::path::Path;
 
 use crate::cell::Cell;
 use crate::grid::{Grid, check_size};
-use crate::load::{LoadError, LoadReason, excerpt, lines, parse_number, read};
+use crate::load::{LoadError, excerpt, lines, missing, parse_number, read};
 
 const MAGIC: &str = "type octile";
 
@@ -44,7 +45,7 @@ impl Grid {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError`] with the line if the file is not a map, for any [`LoadReason`] of maps.
+    /// Returns [`LoadError`] with the line if the file is not a map.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Self, LoadError> {
         let mut lines = lines(bytes);
         let header = Header::parse(file, &mut lines)?;
@@ -53,7 +54,7 @@ impl Grid {
         let is_open = |cell: Cell| is_passable(rows[usize::from(cell.y)][usize::from(cell.x)]);
         let (width, height) = (header.width.into(), header.height.into());
         Self::from_fn(width, height, |cell| is_open(cell) == Some(true))
-            .map_err(|_| LoadError::at(file, header.map_line, LoadReason::Size { width, height }))
+            .map_err(|_| LoadError::at(file, header.map_line, wrong_size(width, height)))
     }
 
     /// Writes this grid as a map file, with `.` for open and `@` for solid cells.
@@ -93,29 +94,32 @@ impl Header {
     ) -> Result<Self, LoadError> {
         let first = lines.next().map(|(_, line)| line.trim_ascii());
         if first != Some(MAGIC.as_bytes()) {
-            return Err(LoadError::at(file, 1, LoadReason::Header { expected: MAGIC }));
+            return Err(LoadError::header(file, MAGIC));
         }
         let (mut columns, mut rows) = (None, None);
         let mut last_line = 1;
         for (number, line) in lines {
             last_line = number;
-            let fault = |reason| LoadError::at(file, number, reason);
+            let fault = |reason: String| LoadError::at(file, number, reason);
             let text = String::from_utf8_lossy(line.trim_ascii());
             match text.split_once(char::is_whitespace).unwrap_or((&text, "")) {
                 ("height", value) => set_field(&mut rows, "height", value).map_err(fault)?,
                 ("width", value) => set_field(&mut columns, "width", value).map_err(fault)?,
                 ("map", "") => return Self::new(columns, rows, number).map_err(fault),
-                _ => return Err(fault(LoadReason::UnknownField(excerpt(&text)))),
+                _ => {
+                    let (text, fields) = (excerpt(&text), "`height N`, `width N` and `map`");
+                    return Err(fault(format!("{text:?} is none of {fields}")));
+                }
             }
         }
-        Err(LoadError::at(file, last_line, LoadReason::MissingField("map")))
+        Err(LoadError::at(file, last_line, missing("map")))
     }
 
-    fn new(columns: Option<u32>, rows: Option<u32>, map_line: usize) -> Result<Self, LoadReason> {
-        let rows = rows.ok_or(LoadReason::MissingField("height"))?;
-        let columns = columns.ok_or(LoadReason::MissingField("width"))?;
-        let size = LoadReason::Size { width: columns, height: rows };
-        let (width, height) = check_size(columns, rows).map_err(|_| size)?;
+    fn new(columns: Option<u32>, rows: Option<u32>, map_line: usize) -> Result<Self, String> {
+        let rows = rows.ok_or_else(|| missing("height"))?;
+        let columns = columns.ok_or_else(|| missing("width"))?;
+        let size = check_size(columns, rows);
+        let (width, height) = size.map_err(|_| wrong_size(columns, rows))?;
         Ok(Self { width, height, map_line })
     }
 
@@ -129,42 +133,49 @@ impl Header {
         let (width, height) = (usize::from(self.width), usize::from(self.height));
         for row in 0..height {
             let Some((number, line)) = lines.next() else {
-                let reason = LoadReason::MissingRows { expected: height, found: row };
+                let reason = format!("the file ends after {row} of {height} rows");
                 return Err(LoadError::at(file, last_line, reason));
             };
             last_line = number;
             check_row(line, width).map_err(|reason| LoadError::at(file, number, reason))?;
         }
         match lines.find(|(_, line)| !line.trim_ascii().is_empty()) {
-            Some((number, _)) => Err(LoadError::at(file, number, LoadReason::ExtraLine)),
+            Some((number, _)) => {
+                Err(LoadError::at(file, number, "nothing may follow the last row"))
+            }
             None => Ok(()),
         }
     }
 }
 
 /// Takes the value of a header field that may appear once.
-fn set_field(field: &mut Option<u32>, name: &'static str, value: &str) -> Result<(), LoadReason> {
+fn set_field(field: &mut Option<u32>, name: &str, value: &str) -> Result<(), String> {
     if field.is_some() {
-        return Err(LoadReason::RepeatedField(name));
+        return Err(format!("`{name}` is given twice"));
     }
     *field = Some(parse_number(value.trim(), name)?);
     Ok(())
 }
 
 /// Checks one row.
-fn check_row(row: &[u8], expected: usize) -> Result<(), LoadReason> {
+fn check_row(row: &[u8], expected: usize) -> Result<(), String> {
     // A strange byte is reported before a wrong length, which it often explains.
     if let Some(i) = row.iter().position(|&byte| is_passable(byte).is_none()) {
-        return Err(LoadReason::StrangeByte { byte: row[i], column: i + 1 });
+        let (column, byte) = (i + 1, row[i].escape_ascii());
+        let terrains = "'.', 'G' and 'S' can be crossed, '@', 'O', 'T' and 'W' cannot";
+        return Err(format!("column {column}: '{byte}' is no terrain: {terrains}"));
     }
     let found = row.len();
-    if found < expected {
-        return Err(LoadReason::ShortRow { expected, found });
-    }
-    if found > expected {
-        return Err(LoadReason::LongRow { expected, found });
-    }
-    Ok(())
+    let fault = match found.cmp(&expected) {
+        Ordering::Less => "short",
+        Ordering::Equal => return Ok(()),
+        Ordering::Greater => "long",
+    };
+    Err(format!("the row is too {fault}: {found} cells instead of {expected}"))
+}
+
+fn wrong_size(columns: u32, rows: u32) -> String {
+    format!("a map cannot have {columns} columns and {rows} rows")
 }
 
 /// Whether terrain can be crossed, or `None` if the byte stands for no terrain.

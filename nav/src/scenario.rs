@@ -9,7 +9,7 @@ use std::str::FromStr;
 
 use crate::cell::Cell;
 use crate::grid::Grid;
-use crate::load::{LoadError, LoadReason, lines, parse_number, read};
+use crate::load::{LoadError, lines, missing, parse_number, read};
 
 /// One problem of a scenario file.
 #[derive(Clone, PartialEq, Debug)]
@@ -53,12 +53,12 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadError`] with the line if the file is broken, for any [`LoadReason`] of scenarios.
+    /// Returns [`LoadError`] with the line if the file is broken.
     pub fn parse(file: &str, bytes: &[u8]) -> Result<Vec<Self>, LoadError> {
         let mut lines = lines(bytes);
         let first = lines.next().map(|(_, line)| line.trim_ascii());
         if !matches!(first, Some(b"version 1" | b"version 1.0")) {
-            return Err(LoadError::at(file, 1, LoadReason::Header { expected: "version 1" }));
+            return Err(LoadError::header(file, "version 1"));
         }
         lines
             .filter(|(_, line)| !line.trim_ascii().is_empty())
@@ -80,13 +80,16 @@ impl Scenario {
     /// ```
     ///
     /// # Errors
-    /// Returns [`LoadReason::OtherMap`] with its line in `file` if the problem is for another map.
+    /// Returns [`LoadError`] with its line in `file` if the problem is for another map.
     pub fn check_size(&self, file: &str, grid: &Grid) -> Result<(), LoadError> {
         let (found, expected) = ((self.width, self.height), (grid.width(), grid.height()));
         if found == expected {
             return Ok(());
         }
-        Err(LoadError::at(file, self.line, LoadReason::OtherMap { found, expected }))
+        let [found, expected] =
+            [found, expected].map(|(width, height)| format!("{width} x {height}"));
+        let reason = format!("the problem is for a map of {found} cells, not of {expected}");
+        Err(LoadError::at(file, self.line, reason))
     }
 
     /// Whether a length is the optimum that the file states, within its rounding: 0.011, or a
@@ -106,8 +109,8 @@ impl Scenario {
     }
 }
 
-fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, LoadReason> {
-    let mut rest = std::str::from_utf8(line).map_err(|_| LoadReason::NotText)?.trim();
+fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, String> {
+    let mut rest = std::str::from_utf8(line).map_err(|_| "the line is not UTF-8 text")?.trim();
     let length: f64 = take_last(&mut rest, "length")?;
     let goal_y = take_last(&mut rest, "goal y")?;
     let goal_x = take_last(&mut rest, "goal x")?;
@@ -115,8 +118,7 @@ fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, LoadReason> {
     let start_x = take_last(&mut rest, "start x")?;
     let height = take_last(&mut rest, "height")?;
     let width = take_last(&mut rest, "width")?;
-    let (bucket, map) =
-        rest.split_once(char::is_whitespace).ok_or(LoadReason::MissingField("map"))?;
+    let (bucket, map) = rest.split_once(char::is_whitespace).ok_or_else(|| missing("map"))?;
 
     let scenario = Scenario {
         line: number,
@@ -133,26 +135,23 @@ fn parse_line(number: usize, line: &[u8]) -> Result<Scenario, LoadReason> {
 }
 
 /// Checks that the cells are inside the map that the line names, and that the length is possible.
-fn check_range(scenario: &Scenario) -> Result<(), LoadReason> {
+fn check_range(scenario: &Scenario) -> Result<(), String> {
     let is_outside = |cell: Cell| cell.x >= scenario.width || cell.y >= scenario.height;
-    if is_outside(scenario.start) {
-        return Err(LoadReason::CellOutside { field: "start" });
-    }
-    if is_outside(scenario.goal) {
-        return Err(LoadReason::CellOutside { field: "goal" });
+    let ends = [("start", scenario.start), ("goal", scenario.goal)];
+    if let Some((field, _)) = ends.into_iter().find(|&(_, cell)| is_outside(cell)) {
+        return Err(format!("the {field} lies outside of the map"));
     }
     // Parsing accepts "inf" and "nan", which are not lengths of paths.
-    if !scenario.length.is_finite() || scenario.length < 0.0 {
-        let text = scenario.length.to_string();
-        return Err(LoadReason::Number { field: "length", text });
+    let Scenario { length, .. } = scenario;
+    if !length.is_finite() || *length < 0.0 {
+        return Err(format!("length is not a valid number: \"{length}\""));
     }
     Ok(())
 }
 
 /// Removes the last field from a line, and returns it.
-fn take_last<T: FromStr>(rest: &mut &str, field: &'static str) -> Result<T, LoadReason> {
-    let (before, text) =
-        rest.rsplit_once(char::is_whitespace).ok_or(LoadReason::MissingField(field))?;
+fn take_last<T: FromStr>(rest: &mut &str, field: &str) -> Result<T, String> {
+    let (before, text) = rest.rsplit_once(char::is_whitespace).ok_or_else(|| missing(field))?;
     *rest = before.trim_end();
     parse_number(text, field)
 }
