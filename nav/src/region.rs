@@ -255,10 +255,10 @@ impl Regions {
         Some(self.id(self.hierarchy.ancestor(self.pieces.at(cell)?, self.hierarchy.top())))
     }
 
-    /// Whether two cells inside the grid are open and of one region.
+    /// Whether two open cells are of one region.
     #[inline]
     pub(crate) fn is_same(&self, a: Cell, b: Cell) -> bool {
-        self.pieces.at(a).zip(self.pieces.at(b)).is_some_and(|(a, b)| self.hierarchy.is_same(a, b))
+        self.hierarchy.is_same(self.pieces.of_open(a), self.pieces.of_open(b))
     }
 
     fn id(&self, slot: u32) -> RegionId {

@@ -471,8 +471,8 @@ impl Terrain {
     /// have to be crossed, the first call after an edit looks at all of them.
     #[must_use]
     pub fn reachable(&self, from: Cell, to: Cell) -> bool {
-        let inside = self.grid.contains(from) && self.grid.contains(to);
-        inside
+        let are_open = self.grid.is_open(from) && self.grid.is_open(to);
+        are_open
             && (self.regions.is_same(from, to)
                 || !self.links().is_empty()
                     && self

@@ -62,6 +62,9 @@ pub(crate) struct Node {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Level {
     nodes: Chunks<Node>,
+    /// The parent of each node once more, since look-ups need no other field, and a table of these alone
+    /// stays in the caches.
+    parents: Chunks<u32>,
     /// Free numbers, the one freed last on top, which makes numbers deterministic.
     pub(crate) free: Vec<u32>,
 }
@@ -107,6 +110,12 @@ impl Node {
 }
 
 impl Level {
+    fn push(&mut self, node: Node) -> u32 {
+        self.parents.push(node.parent);
+        self.nodes.push(node);
+        count_u32(self.nodes.len() - 1)
+    }
+
     fn change_edge(&mut self, a: u32, b: u32, by: i64) {
         self.nodes[a as usize].change_edge(b, by);
         self.nodes[b as usize].change_edge(a, by);
@@ -232,19 +241,14 @@ impl Hierarchy {
     #[inline]
     pub(crate) fn ancestor(&self, piece: u32, level: usize) -> u32 {
         let levels = self.levels[..level].iter();
-        levels.fold(piece, |node, level| level.nodes[node as usize].parent)
+        levels.fold(piece, |node, level| level.parents[node as usize])
     }
 
     /// Whether two pieces are of one region.
     #[inline]
-    pub(crate) fn is_same(&self, mut a: u32, mut b: u32) -> bool {
-        for level in &self.levels[..self.levels.len() - 1] {
-            if a == b {
-                return true;
-            }
-            (a, b) = (level.nodes[a as usize].parent, level.nodes[b as usize].parent);
-        }
-        a == b
+    pub(crate) fn is_same(&self, a: u32, b: u32) -> bool {
+        // Without a look at the levels between, which is no faster for pieces far from each other.
+        a == b || self.ancestor(a, self.top()) == self.ancestor(b, self.top())
     }
 
     /// The nodes of a level, for a flood fill.
@@ -295,10 +299,8 @@ impl Hierarchy {
 
     /// Creates a node without cells. The caller gives it some at once, and a parent.
     pub(crate) fn create(&mut self, level: usize, sector: u32) -> u32 {
-        let node = self.levels[level].free.pop().unwrap_or_else(|| {
-            self.levels[level].nodes.push(Node::new(sector, 0, 0));
-            count_u32(self.number_end(level) - 1)
-        });
+        let at = &mut self.levels[level];
+        let node = at.free.pop().unwrap_or_else(|| at.push(Node::new(sector, 0, 0)));
         let is_piece = u32::from(level == 0);
         let it = self.node_mut(level, node);
         (it.sector, it.cell_count, it.piece_count) = (sector, 0, is_piece);
@@ -318,6 +320,7 @@ impl Hierarchy {
         let members = &mut self.node_mut(level + 1, parent).members;
         let position = count_u32(members.len());
         members.push(node);
+        self.levels[level].parents[node as usize] = parent;
         let node = self.node_mut(level, node);
         (node.parent, node.position) = (parent, position);
     }
@@ -490,8 +493,7 @@ impl Hierarchy {
 
     /// Adds the next node of a level, with these members.
     pub(crate) fn push_node(&mut self, level: usize, members: Vec<u32>) -> Saved<()> {
-        self.levels[level].nodes.push(Node::new(0, 0, 0));
-        let node = count_u32(self.number_end(level) - 1);
+        let node = self.levels[level].push(Node::new(0, 0, 0));
         for member in members {
             let below = self.levels[level - 1].nodes.get(member as usize);
             ensure(below.is_some_and(|below| below.cell_count > 0 && !below.is_listed()))?;
@@ -504,8 +506,7 @@ impl Hierarchy {
 
     /// Adds the next number of a piece; it is free if it has no cells.
     pub(crate) fn push_piece(&mut self, sector: usize, cell_count: u32) -> u32 {
-        self.levels[0].nodes.push(Node::new(count_u32(sector), cell_count, 1));
-        count_u32(self.number_end(0) - 1)
+        self.levels[0].push(Node::new(count_u32(sector), cell_count, 1))
     }
 
     /// Checks a level that was read, and computes its edges. The free numbers must be those of nodes
