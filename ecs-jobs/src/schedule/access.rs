@@ -66,7 +66,7 @@ impl How {
 }
 
 type SaveEvents = fn(&World, &SaveRules) -> Result<Vec<u8>, Unsaved>;
-type LoadEvents = fn(&SaveRules, &[u8]) -> Result<Change, LoadError>;
+type LoadEvents = fn(&World, &SaveRules, &[u8]) -> Result<Change, LoadError>;
 
 /// The saving of the events of one type, and their aging at the end of a run of the schedule.
 #[derive(Clone, Copy, Debug)]

@@ -251,13 +251,13 @@ impl<T: Send + Sync + 'static> Events<T> {
         Ok(bytes)
     }
 
-    fn load(rules: &SaveRules, bytes: &[u8]) -> Result<Change, LoadError> {
+    fn load(world: &World, rules: &SaveRules, bytes: &[u8]) -> Result<Change, LoadError> {
         let what = || format!("events of {}", name::of_type(type_name::<T>()));
-        let change = Self::read(rules, Reader(bytes));
+        let change = Self::read(world, rules, Reader(bytes));
         change.ok_or_else(|| LoadError::InvalidValue { what: what() })
     }
 
-    fn read(rules: &SaveRules, mut bytes: Reader<'_>) -> Option<Change> {
+    fn read(world: &World, rules: &SaveRules, mut bytes: Reader<'_>) -> Option<Change> {
         if bytes.0.is_empty() {
             return Some(Box::new(|world| drop(world.remove_resource::<Self>())));
         }
@@ -272,7 +272,7 @@ impl<T: Send + Sync + 'static> Events<T> {
         }
         for _ in 0..bytes.u64()? {
             let mut event = bytes.counted()?;
-            loaded.log.push_back(rules.read_one(&mut event).filter(|_| event.is_empty())?);
+            loaded.log.push_back(rules.read_one(&mut event, world).filter(|_| event.is_empty())?);
         }
         // Numbers of events increase, and name events that existed.
         let end = loaded.first.checked_add(loaded.log.len() as u64)?;

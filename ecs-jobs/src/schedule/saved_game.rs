@@ -12,8 +12,8 @@ use super::name;
 use super::node::Node;
 use super::run::Schedule;
 use super::save::{
-    COUNT_END, Change, Entries, Extent, LoadError, LoadReport, LoadTarget, MalformedSave, Reader,
-    SaveError, SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
+    COUNT_END, Change, Entries, Extent, LoadError, LoadReport, MalformedSave, Reader, SaveError,
+    SaveRules, Section, StateArchive, Unsaved, from_bytes, put_text, to_bytes,
 };
 
 /// A complete saved game between two ticks. Loaded in another process, on any number of threads, it
@@ -201,25 +201,8 @@ impl Save {
         if schedule.begun.is_some() {
             return Err(LoadError::MiddleOfRun);
         }
-        let lent = LentRules::of(world);
-        let loaded = self.load_by(&lent.rules, lent.world, schedule);
-        let pending = |report: &LoadReport| -> Vec<fn(&mut World)> {
-            let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
-            let steps = lent.rules.migrations();
-            steps.filter(|(name, _)| is_pending(name)).map(|(_, step)| step).collect()
-        };
-        let steps = loaded.as_ref().map_or_else(|_| Vec::new(), pending);
-        drop(lent);
-        steps.into_iter().for_each(|step| step(world));
-        loaded
-    }
-
-    fn load_by(
-        &self,
-        rules: &SaveRules,
-        world: &mut World,
-        schedule: &mut Schedule,
-    ) -> Result<LoadReport, LoadError> {
+        let rules =
+            &world.resource::<SaveRules>().map_or_else(|_| SaveRules::default(), Clone::clone);
         let bad = |name: &str| MalformedSave::BadSection(name.to_owned());
         let tick = self.tick().filter(|tick| *tick < COUNT_END).ok_or_else(|| bad(TICK))?;
         let snapshot = self.get(WORLD, "").ok_or_else(|| bad(WORLD))?;
@@ -230,7 +213,7 @@ impl Save {
         self.read_migrations(rules, &mut report).ok_or_else(|| bad(MIGRATIONS))?;
         let mut left = Entries::of(&self.sections, rules);
         let mut changes = read_resources(&mut left, rules, world, &mut report)?;
-        changes.extend(read_events(&mut left, rules, schedule, &mut report)?);
+        changes.extend(read_events(&mut left, rules, world, schedule, &mut report)?);
         visit_systems(left.clone(), rules, schedule, None, &mut report)?;
         rules.registrations.iter().for_each(|register| register(world));
         let restored = world.restore(&snapshot).map_err(LoadError::World)?;
@@ -242,6 +225,9 @@ impl Save {
         // It was already read once, so it cannot fail now.
         visit_systems(left, rules, schedule, Some(world), &mut LoadReport::default())?;
         schedule.resume_at(tick);
+        let is_pending = |name: &str| report.migrated.iter().any(|step| step == name);
+        let steps = rules.migrations().filter(|(name, _)| is_pending(name));
+        steps.for_each(|(_, step)| step(world));
         Ok(report)
     }
 
@@ -370,7 +356,8 @@ fn read_resources(
         if !reader.0.is_empty() {
             return Err(invalid());
         }
-        changes.push(Box::new(move |world| put(LoadTarget::Resource(world, version))));
+        let store = rule.store;
+        changes.push(Box::new(move |world| store(world, version, put)));
     }
     note_left(RESOURCE, left, report);
     Ok(changes)
@@ -379,13 +366,14 @@ fn read_resources(
 fn read_events(
     left: &mut Entries<'_>,
     rules: &SaveRules,
+    world: &World,
     schedule: &Schedule,
     report: &mut LoadReport,
 ) -> Result<Vec<Change>, LoadError> {
     let mut changes = Vec::new();
     for events in &schedule.aging {
         match left.take(&format!("{EVENTS}{}", events.name)) {
-            Some(bytes) => changes.push((events.load)(rules, bytes)?),
+            Some(bytes) => changes.push((events.load)(world, rules, bytes)?),
             None => report.new.push(called(EVENTS, events.name)),
         }
     }
@@ -431,31 +419,6 @@ fn called(kind: &str, name: &str) -> String {
         SYSTEM => format!("the system {name}"),
         EVENTS => format!("events of {}", name::of_type(name)),
         _ => format!("the {kind}{}", name::of_type(name)),
-    }
-}
-
-/// The rules of a world while a game is loaded into it. They are put back without a version change, since
-/// the version of the world is part of the game; also if a codec or a rule panics.
-struct LentRules<'w> {
-    world: &'w mut World,
-    rules: SaveRules,
-    /// `None` if the world had no rules: the default rules were used.
-    version: Option<u64>,
-}
-
-impl<'w> LentRules<'w> {
-    fn of(world: &'w mut World) -> Self {
-        let version = world.resource_version::<SaveRules>();
-        let rules = world.remove_resource().unwrap_or_default();
-        Self { world, rules, version }
-    }
-}
-
-impl Drop for LentRules<'_> {
-    fn drop(&mut self) {
-        if let Some(version) = self.version {
-            self.world.restore_resource(std::mem::take(&mut self.rules), version);
-        }
     }
 }
 

@@ -11,7 +11,7 @@ use formic_ecs::{RestoreError, SnapshotError};
 pub use self::file::MalformedSave;
 pub(super) use self::file::{Entries, Reader, Section, from_bytes, put_bytes, put_text, to_bytes};
 pub use self::rules::SaveRules;
-pub(super) use self::rules::{Change, Extent, LoadTarget};
+pub(super) use self::rules::{Change, Extent};
 pub use self::state::StateArchive;
 use super::name;
 

@@ -4,11 +4,12 @@ use std::any::{Any, TypeId, type_name};
 use std::cmp::Reverse;
 use std::collections::HashMap;
 use std::fmt;
+// Not that of the models, which holds no `dyn`: they load no games.
+use std::sync::Arc;
 
 use formic_ecs::{Archetype, Codec, CodecError, Component, Entity, World};
 
 use super::Unsaved;
-use crate::sync::Arc;
 
 /// The rules for saving values outside the rows, by type: resources, [`Local`](crate::Local)s and events.
 /// It is a resource of the world.
@@ -35,6 +36,7 @@ use crate::sync::Arc;
 /// let save = Save::of(&world, &schedule)?;
 /// # Ok::<(), Box<dyn std::error::Error>>(())
 /// ```
+#[derive(Clone)]
 pub struct SaveRules {
     types: HashMap<TypeId, Rule>,
     migrations: Vec<(&'static str, fn(&mut World))>,
@@ -43,18 +45,21 @@ pub struct SaveRules {
 }
 
 /// The rule for saving the values of one type.
+#[derive(Clone)]
 pub(in crate::schedule) struct Rule {
     pub(in crate::schedule) name: &'static str,
     earlier_names: Vec<&'static str>,
     /// The resource of this type, if there is one.
     pub(in crate::schedule) find: fn(&World) -> Option<&(dyn Any + 'static)>,
     pub(in crate::schedule) remove: fn(&mut World),
+    /// Stores in the resource of this type, which then has this version.
+    pub(in crate::schedule) store: fn(&mut World, u64, Put),
     pub(in crate::schedule) extent: Extent,
     /// Writes a value, or the saved part of it.
-    pub(in crate::schedule) write: Box<Write>,
+    pub(in crate::schedule) write: Arc<Write>,
     /// Reads the written bytes, which may be followed by others, and returns a function that stores the
-    /// result in its target.
-    pub(in crate::schedule) read: Box<Read>,
+    /// result.
+    pub(in crate::schedule) read: Arc<Read>,
 }
 
 /// The extent to which a value is saved.
@@ -68,20 +73,10 @@ pub(in crate::schedule) enum Extent {
 
 type Write = dyn Fn(&dyn Any, &mut Vec<u8>) -> Result<(), CodecError> + Send + Sync;
 type Read = dyn Fn(&mut &[u8]) -> Result<Put, CodecError> + Send + Sync;
-/// Stores a value in its target, once everything was read.
-type Put = Box<dyn FnOnce(LoadTarget<'_>)>;
+/// Stores what was read, once everything was, in a value of the type or an `Option` of one.
+pub(in crate::schedule) type Put = Box<dyn FnOnce(&mut dyn Any, &World)>;
 /// A change to a world that is made once everything was read.
 pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
-
-/// The target of a value that was read.
-pub(in crate::schedule) enum LoadTarget<'a> {
-    /// An existing value.
-    Value(&'a mut dyn Any, &'a World),
-    /// An `Option` of the type, for whole values.
-    New(&'a mut dyn Any),
-    /// The resource, which then gets this version.
-    Resource(&'a mut World, u64),
-}
 
 impl fmt::Debug for SaveRules {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
@@ -113,18 +108,16 @@ impl SaveRules {
 
     /// Saves values of type `T` with this codec.
     pub fn save<T: Send + Sync + 'static>(&mut self, codec: Codec<T>) -> &mut Self {
-        let codec = Arc::new(codec);
-        let writer = Arc::clone(&codec);
         self.set::<T>(
             Extent::Whole,
-            Box::new(move |value, out| writer.write(of_type(value)?, out)),
-            Box::new(move |bytes| {
+            Arc::new(move |value, out| codec.write(of_type(value)?, out)),
+            Arc::new(move |bytes| {
                 let value = codec.read(bytes)?;
-                Ok(Box::new(move |target| match target {
-                    LoadTarget::Value(old, _) => put(old, value),
-                    LoadTarget::New(new) => put(new, Some(value)),
-                    LoadTarget::Resource(world, version) => {
-                        drop(world.restore_resource(value, version));
+                Ok(Box::new(move |target, _| {
+                    if let Some(target) = target.downcast_mut() {
+                        *target = Some(value);
+                    } else if let Some(target) = target.downcast_mut() {
+                        *target = value;
                     }
                 }))
             }),
@@ -140,15 +133,16 @@ impl SaveRules {
         take: fn(&T) -> D,
         put: fn(&mut T, D, &World),
     ) -> &mut Self {
-        let codec = Arc::new(codec);
-        let writer = Arc::clone(&codec);
         self.set::<T>(
             Extent::Part,
-            Box::new(move |value, out| writer.write(&take(of_type(value)?), out)),
-            Box::new(move |bytes| {
+            Arc::new(move |value, out| codec.write(&take(of_type(value)?), out)),
+            Arc::new(move |bytes| {
                 let part = codec.read(bytes)?;
-                let put = move |value: &mut T, world: &World| put(value, part, world);
-                Ok(Box::new(move |target| put_into(target, put)))
+                Ok(Box::new(move |target, world| {
+                    if let Some(target) = existing(target) {
+                        put(target, part, world);
+                    }
+                }))
             }),
         )
     }
@@ -157,12 +151,8 @@ impl SaveRules {
     /// from files or other data. Events of such a type are lost if a system has not read them when the
     /// game is saved; a [load reports](crate::LoadReport::dropped) this.
     pub fn rebuild<T: Send + Sync + 'static>(&mut self) -> &mut Self {
-        let nothing = |_: &mut T, _: &World| ();
-        self.set::<T>(
-            Extent::Rebuilt,
-            Box::new(|_, _| Ok(())),
-            Box::new(move |_| Ok(Box::new(move |target| put_into(target, nothing)))),
-        )
+        let nothing = |_: &mut &[u8]| -> Result<Put, CodecError> { Ok(Box::new(|_, _| ())) };
+        self.set::<T>(Extent::Rebuilt, Arc::new(|_, _| Ok(())), Arc::new(nothing))
     }
 
     /// Declares that the type `T` had this name in older saves, as [`type_name`] returns it. No other type
@@ -252,8 +242,8 @@ impl SaveRules {
     fn set<T: Send + Sync + 'static>(
         &mut self,
         extent: Extent,
-        write: Box<Write>,
-        read: Box<Read>,
+        write: Arc<Write>,
+        read: Arc<Read>,
     ) -> &mut Self {
         let replaced = self.types.remove(&TypeId::of::<T>());
         let rule = Rule {
@@ -261,6 +251,11 @@ impl SaveRules {
             earlier_names: replaced.map_or_else(Vec::new, |rule| rule.earlier_names),
             find: |world| world.resource::<T>().ok().map(|value| value as &dyn Any),
             remove: |world| drop(world.remove_resource::<T>()),
+            store: |world, version, put| {
+                let mut value = world.remove_resource::<T>();
+                put(&mut value, world);
+                value.map(|value| world.restore_resource(value, version));
+            },
             extent,
             write,
             read,
@@ -302,9 +297,13 @@ impl SaveRules {
     }
 
     /// Reads a value of a type that is saved whole.
-    pub(in crate::schedule) fn read_one<T: 'static>(&self, bytes: &mut &[u8]) -> Option<T> {
+    pub(in crate::schedule) fn read_one<T: 'static>(
+        &self,
+        bytes: &mut &[u8],
+        world: &World,
+    ) -> Option<T> {
         let mut value: Option<T> = None;
-        (self.get(TypeId::of::<T>())?.read)(bytes).ok()?(LoadTarget::New(&mut value));
+        (self.get(TypeId::of::<T>())?.read)(bytes).ok()?(&mut value, world);
         value
     }
 
@@ -320,26 +319,11 @@ fn of_type<T: 'static>(value: &dyn Any) -> Result<&T, CodecError> {
     value.downcast_ref().ok_or(CodecError)
 }
 
-fn put<T: 'static>(target: &mut dyn Any, value: T) {
-    if let Some(target) = target.downcast_mut() {
-        *target = value;
-    }
-}
-
-/// Changes an existing value, if there is one.
-fn put_into<T: Send + Sync + 'static>(target: LoadTarget<'_>, change: impl FnOnce(&mut T, &World)) {
-    match target {
-        LoadTarget::Value(target, world) => {
-            if let Some(target) = target.downcast_mut() {
-                change(target, world);
-            }
-        }
-        LoadTarget::New(_) => {}
-        LoadTarget::Resource(world, version) => {
-            if let Some(mut value) = world.remove_resource::<T>() {
-                change(&mut value, world);
-                world.restore_resource(value, version);
-            }
-        }
+/// The value in the target of a [`Put`], if there is one.
+fn existing<T: 'static>(target: &mut dyn Any) -> Option<&mut T> {
+    if target.is::<T>() {
+        target.downcast_mut()
+    } else {
+        target.downcast_mut::<Option<T>>()?.as_mut()
     }
 }

@@ -5,7 +5,7 @@ use std::any::{TypeId, type_name};
 use formic_ecs::{CodecError, QueryData, QueryFilter, QueryPlan, World};
 
 use super::file::{Entries, put_bytes, put_text};
-use super::rules::{Extent, LoadTarget, SaveRules};
+use super::rules::{Extent, SaveRules};
 use super::{LoadError, Unsaved};
 use crate::schedule::name;
 
@@ -182,7 +182,7 @@ impl<'a> StateArchive<'a> {
         self.entry(name, value, write, |value, bytes, world| {
             let put = (rule.read)(bytes)?;
             if let Some(world) = world {
-                put(LoadTarget::Value(value, world));
+                put(value, world);
             }
             Ok(())
         });
