@@ -4,11 +4,9 @@ mod builder;
 
 pub use self::builder::{GraphError, GraphJob, JobGraphBuilder};
 
-use crate::panic_slot::catch;
 use crate::pool::Pool;
 use crate::static_graph::{StaticGraph, measures};
 use crate::sync::Mutex;
-use std::panic::resume_unwind;
 
 /// The body of a job of a graph.
 type Body<'env> = Box<dyn FnMut(&Pool) + Send + 'env>;
@@ -107,56 +105,27 @@ impl<'env> JobGraph<'env> {
     ///
     /// Panics if a job does, with the first of their panics.
     pub fn run(&mut self, pool: &Pool) {
-        let measured = self.measure_next || measures(self.run_count);
+        let measured = std::mem::take(&mut self.measure_next) || measures(self.run_count);
         self.run_count += 1;
-        self.measure_next = false;
-        let start = pool.now_ns();
-        let is_alone = measured && self.graph.is_measured_alone(&self.row);
-        if self.is_shared && !is_alone && pool.worker_count() > 0 {
-            self.run_together(pool, measured);
-        } else {
-            self.run_serially(pool, measured);
-        }
-        if measured {
-            self.is_shared = self.graph.is_worth(&self.row, pool.parallelism());
-        } else if !self.is_shared {
-            let took = pool.now_ns().saturating_sub(start);
-            self.measure_next = self.graph.is_worth_a_look(&self.row, took);
-        }
-    }
-
-    fn run_together(&self, pool: &Pool, measured: bool) {
-        let look_ns = if measured { pool.shared().clock.look_ns() } else { 0 };
-        self.graph.run_together(pool.shared(), &self.row, |_slot, job| {
-            let before = if measured { pool.now_ns() } else { 0 };
-            let mut body = self.bodies[job].lock();
-            // Under the lock, so that the lock is free again before the panic is resumed.
-            let outcome = catch(|| {
-                let _span = pool.span(&self.names[job]);
+        let look_ns = measured.then(|| pool.shared().clock.look_ns());
+        let Self { names, bodies, row, is_shared, .. } = self;
+        let run = |graph: &StaticGraph, is_shared| {
+            let run_job = |job: usize, body: &mut Body<'env>| {
+                let before = look_ns.map(|look_ns| pool.now_ns().saturating_add(look_ns));
+                let span = pool.span(&names[job]);
                 body(pool);
-            });
-            drop(body);
-            outcome.unwrap_or_else(|payload| resume_unwind(payload));
-            if measured {
-                let took = pool.now_ns().saturating_sub(before);
-                self.graph.record_cost(job, took.saturating_sub(look_ns), true);
+                drop(span);
+                if let Some(before) = before {
+                    graph.record_cost(job, pool.now_ns().saturating_sub(before), true);
+                }
+            };
+            if is_shared {
+                let run_shared = |_slot, job: usize| run_job(job, &mut bodies[job].lock());
+                graph.run_together(pool.shared(), row, run_shared);
+            } else {
+                row.iter().for_each(|&job| run_job(job, bodies[job].get_mut()));
             }
-        });
-    }
-
-    fn run_serially(&mut self, pool: &Pool, measured: bool) {
-        let look_ns = if measured { pool.shared().clock.look_ns() } else { 0 };
-        let mut before = if measured { pool.now_ns() } else { 0 };
-        for &job in &self.row {
-            let span = pool.span(&self.names[job]);
-            self.bodies[job].get_mut()(pool);
-            drop(span);
-            if measured {
-                let now = pool.now_ns();
-                let took = now.saturating_sub(before).saturating_sub(look_ns);
-                self.graph.record_cost(job, took, true);
-                before = now;
-            }
-        }
+        };
+        self.measure_next = self.graph.run(pool.shared(), row, (measured, is_shared), run);
     }
 }

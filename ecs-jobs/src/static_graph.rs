@@ -25,9 +25,8 @@ use std::collections::VecDeque;
 /// The dependencies between nodes, and the state of a run.
 #[derive(Debug)]
 pub(crate) struct StaticGraph {
-    /// The start of each node's successors in `successors`, and the end of the last.
-    starts: Vec<u32>,
-    successors: Vec<u32>,
+    /// For each node, those that depend on it.
+    successors: Vec<Vec<usize>>,
     /// For each node, the number of its dependencies.
     waits: Vec<u32>,
     /// For each node, the number of its dependencies that have not ended in this run.
@@ -44,26 +43,12 @@ pub(crate) struct StaticGraph {
 
 impl StaticGraph {
     /// Creates a graph from the successors of each node, each listed once and without cycles.
-    ///
-    /// # Panics
-    ///
-    /// Panics if there are more than four billion nodes or dependencies.
-    pub(crate) fn new(successors: &[Vec<usize>], sharing: Sharing) -> Self {
+    pub(crate) fn new(successors: Vec<Vec<usize>>, sharing: Sharing) -> Self {
         let count = successors.len();
-        let small =
-            |number: usize| u32::try_from(number).expect("a graph has less than 2^32 parts");
         let mut waits = vec![0; count];
-        let mut starts = Vec::with_capacity(count + 1);
-        let mut all = Vec::new();
-        for to in successors {
-            starts.push(small(all.len()));
-            all.extend(to.iter().map(|&node| small(node)));
-            to.iter().for_each(|&node| waits[node] += 1);
-        }
-        starts.push(small(all.len()));
+        successors.iter().flatten().for_each(|&node| waits[node] += 1);
         Self {
-            starts,
-            successors: all,
+            successors,
             waits,
             waiting_for: (0..count).map(|_| AtomicU32::new(0)).collect(),
             costs_ns: (0..count).map(|_| AtomicUsize::new(0)).collect(),
@@ -71,11 +56,6 @@ impl StaticGraph {
             sharing,
             queue: Queue::new(VecDeque::with_capacity(count)),
         }
-    }
-
-    /// The successors of a node.
-    fn successors(&self, node: usize) -> &[u32] {
-        &self.successors[self.starts[node] as usize..self.starts[node + 1] as usize]
     }
 
     /// Runs `body(slot, node)` for each of `nodes`, on as many threads as are worth it, each as soon as
@@ -141,8 +121,7 @@ impl<F: Fn(usize, usize) + Sync> GraphRun<'_, F> {
                 return;
             }
             let mut worth_ns = 0;
-            for &successor in graph.successors(node) {
-                let successor = successor as usize;
+            for &successor in &graph.successors[node] {
                 // Release: publishes the effects of this node to the successor. Acquire: so are the
                 // effects of the successor's other dependencies.
                 let look = needed("graph_countdown_look", Ordering::Acquire);

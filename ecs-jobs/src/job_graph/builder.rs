@@ -119,7 +119,7 @@ impl<'env> JobGraphBuilder<'env> {
             let jobs = cycle.into_iter().map(|job| self.names[job].clone()).collect();
             return Err(GraphError::Cycle { jobs });
         }
-        let graph = StaticGraph::new(&self.successors, self.sharing);
+        let graph = StaticGraph::new(self.successors, self.sharing);
         Ok(JobGraph {
             names: self.names,
             bodies: self.bodies.into_iter().map(Mutex::new).collect(),

@@ -107,7 +107,7 @@ fn with_visitor(call: impl FnOnce(&Shared)) {
 
 /// A graph in which the third node depends on the other two.
 fn two_before_one() -> StaticGraph {
-    StaticGraph::new(&[vec![2], vec![2], vec![]], Sharing::Always)
+    StaticGraph::new(vec![vec![2], vec![2], vec![]], Sharing::Always)
 }
 
 #[test]
@@ -130,9 +130,9 @@ fn one_of_two_nodes_that_end_runs_the_one_behind_both_and_sees_what_they_did() {
 /// together, the more expensive one is queued, whatever their order.
 fn one_before_all<const COUNT: usize>(sharing: Sharing, costs: [u64; COUNT]) {
     with_visitor(|shared| {
-        let mut successors = [const { Vec::new() }; COUNT];
+        let mut successors = vec![Vec::new(); COUNT];
         successors[0] = (1..COUNT).collect();
-        let graph = StaticGraph::new(&successors, sharing);
+        let graph = StaticGraph::new(successors, sharing);
         for (node, ns) in costs.into_iter().enumerate() {
             graph.record_cost(node, ns, true);
         }

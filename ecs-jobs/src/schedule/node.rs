@@ -6,6 +6,7 @@ use formic_ecs::{DeclaredAccess, World};
 
 use super::access::{EventAging, Expected, SystemAccess};
 use super::condition::Condition;
+use super::config::Member;
 use super::draft::{Draft, DraftNode};
 use super::error::{Ambiguity, ScheduleError};
 use super::graph::Graph;
@@ -121,36 +122,30 @@ impl Built {
         };
         let mut members = std::mem::take(&mut draft.members).into_iter();
         for (&kind, name) in draft.nodes.iter().zip(names) {
-            let mut info = NodeInfo {
+            let info = |role, around: &[usize], sets: &[usize], rate| NodeInfo {
                 name: name.clone(),
-                role: Role::SharedCondition(0),
-                shared_conditions: Vec::new(),
-                rate: Rate::default(),
+                role,
+                shared_conditions: draft.shared_conditions_of(around),
+                rate,
                 rights: DeclaredAccess::default(),
-                sets: Vec::new(),
+                sets: sets.iter().map(|&set| draft.sets[set].set).collect(),
                 records_commands: false,
             };
             match kind {
                 DraftNode::Member(number) => {
-                    let member = members.next().expect("each member is one node");
-                    let mut system = member.system;
+                    let Member { key, mut system, place, rate, .. } =
+                        members.next().expect("each member is one node");
                     let access = system.initialize(world);
                     check_clashes(name, &access)?;
-                    info.role = if access.is_exclusive() {
-                        Role::Exclusive(member.key)
-                    } else {
-                        Role::System(member.key)
-                    };
+                    let is_exclusive = access.is_exclusive();
+                    let role = if is_exclusive { Role::Exclusive(key) } else { Role::System(key) };
                     let around = &draft.around_members[number];
-                    info.shared_conditions = draft.shared_conditions_of(around);
-                    info.sets = around.iter().map(|&set| draft.sets[set].set).collect();
-                    info.rate = member.rate;
-                    built.push(info, Some(system), member.place.conditions, access, world)?;
+                    let info = info(role, around, around, rate);
+                    built.push(info, Some(system), place.conditions, access, world)?;
                 }
                 DraftNode::SharedCondition(set) => {
-                    info.role = Role::SharedCondition(set);
-                    info.shared_conditions = draft.shared_conditions_of(&draft.around_sets[set]);
-                    info.sets.push(draft.sets[set].set);
+                    let (role, around) = (Role::SharedCondition(set), &draft.around_sets[set]);
+                    let info = info(role, around, &[set], Rate::default());
                     let conditions = std::mem::take(&mut draft.sets[set].place.conditions);
                     built.push(info, None, conditions, SystemAccess::default(), world)?;
                 }
@@ -230,7 +225,7 @@ impl Built {
     }
 }
 
-fn check_clashes(system: &str, access: &SystemAccess) -> Result<(), ScheduleError> {
+pub(super) fn check_clashes(system: &str, access: &SystemAccess) -> Result<(), ScheduleError> {
     if access.clashes().is_empty() {
         return Ok(());
     }
@@ -267,7 +262,7 @@ impl Plan {
         Self {
             parts,
             successors: graph.successors,
-            within_stages: StaticGraph::new(&within_stages, sharing),
+            within_stages: StaticGraph::new(within_stages, sharing),
             turns,
             ambiguities: graph.ambiguities,
         }

@@ -9,7 +9,7 @@ use super::stages::Part;
 use super::timeline::Timeline;
 use super::turn::{Run, WorldAccess, clear_quietly};
 use crate::pool::Pool;
-use crate::static_graph::measures;
+use crate::static_graph::{StaticGraph, measures};
 
 /// A compiled schedule: systems in a fixed order, made by a [`ScheduleBuilder`](super::ScheduleBuilder).
 ///
@@ -213,73 +213,50 @@ impl Schedule {
         report
     }
 
+    /// Runs the nodes of a stage: on as many threads as are worth it, each as soon as its dependencies
+    /// have ended, or one after the other on this thread.
     fn run_stage(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let start = pool.now_ns();
-        let Part::Stage(order) = &self.plan.parts[part] else { return };
-        let is_alone = run.measure && self.plan.within_stages.is_measured_alone(order);
-        if self.shared[part] && !is_alone && pool.worker_count() > 0 {
-            self.run_together(part, run, world, pool);
-        } else {
-            self.run_serially(part, run, world, pool);
-        }
-        let took = pool.now_ns().saturating_sub(start);
-        let Plan { parts, within_stages, .. } = &mut self.plan;
+        let Self { nodes, shared_conditions, plan, declared, timeline, shared, .. } = self;
+        let Plan { parts, within_stages, turns, .. } = plan;
         let Part::Stage(order) = &parts[part] else { return };
-        if run.measure {
-            self.shared[part] = within_stages.is_worth(order, pool.parallelism());
-        } else if !self.shared[part] {
-            self.measure_next |= within_stages.is_worth_a_look(order, took);
-        }
-    }
-
-    /// Runs the nodes of a stage one after the other, on this thread.
-    fn run_serially(&mut self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
-        let Part::Stage(order) = &plan.parts[part] else { return };
-        let mut cells = world.serial_cells_for(&declared[part], order.len());
-        let slot = pool.worker_count();
-        let mut before = if run.measure || Timeline::IS_KEPT { pool.now_ns() } else { 0 };
-        for (place, &number) in order.iter().enumerate() {
-            let Node { info, state } = &mut nodes[number];
-            let outcome = cells.lend(place, &info.rights, |cell| {
-                info.take_turn(
-                    state.get_mut(),
-                    shared_conditions,
-                    WorldAccess::Declared(cell),
-                    pool,
-                    run,
-                )
-            });
-            if run.measure || Timeline::IS_KEPT {
-                let now = pool.now_ns();
-                timeline.note_node(slot, number, outcome, [before, now]);
-                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
-                before = now;
+        let has_clock = run.measure || Timeline::IS_KEPT;
+        let now_ns = || if has_clock { pool.now_ns() } else { 0 };
+        let run_nodes = |graph: &StaticGraph, is_shared| {
+            let note = |slot, number, outcome, before| {
+                let now = now_ns();
+                if has_clock {
+                    timeline.note_node(slot, number, outcome, [before, now]);
+                    run.note_cost(graph, number, outcome, now.saturating_sub(before));
+                }
+                now
+            };
+            if is_shared {
+                let cell = world.cell_for(&declared[part], order.len());
+                let run_node = |slot: usize, number: usize| {
+                    let before = now_ns();
+                    let Node { info, state } = &nodes[number];
+                    // A version slot of its own: its writes count as new for the systems before it when
+                    // they run the next time.
+                    let part = WorldAccess::Declared(cell.version_slot(turns[number]));
+                    let mut state = state.lock();
+                    let outcome = info.take_turn(&mut state, shared_conditions, part, pool, run);
+                    note(slot, number, outcome, before);
+                };
+                return graph.run_together(pool.shared(), order, run_node);
             }
-        }
-    }
-
-    /// Runs the nodes of a stage on as many threads as are worth it, each as soon as its dependencies
-    /// have ended.
-    fn run_together(&self, part: usize, run: Run, world: &mut World, pool: &Pool) {
-        let Self { nodes, shared_conditions, plan, declared, timeline, .. } = self;
-        let Part::Stage(order) = &plan.parts[part] else { return };
-        let cell = world.cell_for(&declared[part], order.len());
-        let run_node = |slot: usize, number: usize| {
-            let clock = run.measure || Timeline::IS_KEPT;
-            let before = if clock { pool.now_ns() } else { 0 };
-            let Node { info, state } = &nodes[number];
-            // A version slot of its own: its writes count as new for the systems before it when they run
-            // the next time.
-            let part = WorldAccess::Declared(cell.version_slot(plan.turns[number]));
-            let outcome = info.take_turn(&mut state.lock(), shared_conditions, part, pool, run);
-            if clock {
-                let now = pool.now_ns();
-                timeline.note_node(slot, number, outcome, [before, now]);
-                run.note_cost(&plan.within_stages, number, outcome, now.saturating_sub(before));
+            let mut cells = world.serial_cells_for(&declared[part], order.len());
+            let mut before = now_ns();
+            for (place, &number) in order.iter().enumerate() {
+                let Node { info, state } = &mut nodes[number];
+                let outcome = cells.lend(place, &info.rights, |cell| {
+                    let part = WorldAccess::Declared(cell);
+                    info.take_turn(state.get_mut(), shared_conditions, part, pool, run)
+                });
+                before = note(pool.worker_count(), number, outcome, before);
             }
         };
-        plan.within_stages.run_together(pool.shared(), order, run_node);
+        let decision = (run.measure, &mut shared[part]);
+        self.measure_next |= within_stages.run(pool.shared(), order, decision, run_nodes);
     }
 
     /// Runs the turn of a node that has exclusive access to the world.

@@ -6,6 +6,7 @@
 //! runs after its dependencies.
 
 use super::StaticGraph;
+use crate::shared::Shared;
 use crate::sync::Ordering;
 
 /// The time to be saved, or the work to be done, that justifies waking a thread: about two wake-ups.
@@ -73,10 +74,30 @@ impl StaticGraph {
         self.sharing != Sharing::Never
     }
 
+    /// Runs `nodes` by `run`, which is told whether to give them to several threads; a run that measures
+    /// records their costs. Decides whether the next one `is_shared`, and returns whether it should
+    /// measure, whatever its number.
+    pub(crate) fn run(
+        &mut self,
+        shared: &Shared,
+        nodes: &[usize],
+        (measures, is_shared): (bool, &mut bool),
+        run: impl FnOnce(&Self, bool),
+    ) -> bool {
+        let start = shared.clock.now_ns();
+        let is_alone = measures && self.is_measured_alone(nodes);
+        run(self, *is_shared && !is_alone && shared.worker_count > 0);
+        if measures {
+            *is_shared = self.is_worth(nodes, shared.parallelism());
+            return false;
+        }
+        !*is_shared && self.is_worth_a_look(nodes, shared.clock.elapsed_ns(start))
+    }
+
     /// Whether a measuring run of `nodes` uses one thread, because they take less than a microsecond on
     /// average: such nodes take many times as long in parallel, and once shared they would stay shared
     /// because of that measured cost.
-    pub(crate) fn is_measured_alone(&self, nodes: &[usize]) -> bool {
+    fn is_measured_alone(&self, nodes: &[usize]) -> bool {
         let costs = nodes.iter().map(|&node| self.cost_ns(node));
         self.sharing != Sharing::Always
             && costs.fold(0, usize::saturating_add) < TINY_NS * nodes.len()
@@ -84,7 +105,7 @@ impl StaticGraph {
 
     /// Decides after a measuring run of `nodes`, which are in topological order, whether to give them to
     /// this many threads the next time.
-    pub(crate) fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
+    fn is_worth(&mut self, nodes: &[usize], threads: usize) -> bool {
         match self.sharing {
             Sharing::WhereWorthIt => {}
             Sharing::Always => return true,
@@ -100,8 +121,8 @@ impl StaticGraph {
             let end = ends_ns[node].saturating_add(own);
             sum_ns = sum_ns.saturating_add(own);
             longest_ns = longest_ns.max(end);
-            for &successor in self.successors(node) {
-                let begin = &mut ends_ns[successor as usize];
+            for &successor in &self.successors[node] {
+                let begin = &mut ends_ns[successor];
                 *begin = (*begin).max(end);
             }
         }
@@ -111,7 +132,7 @@ impl StaticGraph {
 
     /// Whether `nodes`, which ran on one thread in this time, should be measured again: they took twice
     /// as long as before.
-    pub(crate) fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
+    fn is_worth_a_look(&self, nodes: &[usize], took_ns: u64) -> bool {
         if self.sharing == Sharing::Never || took_ns <= WORTH_NS as u64 {
             return false;
         }
@@ -130,8 +151,8 @@ mod tests {
         let chain = (1..chained).map(|next| vec![next]);
         let ends = std::iter::repeat_n(vec![], usize::from(chained > 0) + alone);
         let successors: Vec<Vec<usize>> = chain.chain(ends).collect();
-        let mut graph = StaticGraph::new(&successors, sharing);
         let nodes: Vec<usize> = (0..successors.len()).collect();
+        let mut graph = StaticGraph::new(successors, sharing);
         nodes.iter().for_each(|&node| graph.record_cost(node, 1_000, true));
         graph.is_worth(&nodes, threads)
     }
@@ -151,7 +172,7 @@ mod tests {
     #[test]
     fn tiny_nodes_that_were_dear_side_by_side_do_not_stay_shared() {
         let nodes: Vec<usize> = (0..1_000).collect();
-        let mut graph = StaticGraph::new(&vec![vec![]; 1_000], Sharing::WhereWorthIt);
+        let mut graph = StaticGraph::new(vec![vec![]; 1_000], Sharing::WhereWorthIt);
         assert!(!graph.is_measured_alone(&nodes), "nothing is known");
         // Ten times the cost of each on one thread.
         let took = |graph: &StaticGraph, ns| {
@@ -172,7 +193,7 @@ mod tests {
     #[test]
     fn heavy_nodes_are_called_for_one_by_one_and_light_ones_together() {
         let wanted = |costs: &[u64]| {
-            let graph = StaticGraph::new(&vec![vec![]; costs.len()], Sharing::WhereWorthIt);
+            let graph = StaticGraph::new(vec![vec![]; costs.len()], Sharing::WhereWorthIt);
             costs.iter().enumerate().for_each(|(node, &cost)| graph.record_cost(node, cost, true));
             (0..costs.len()).map(|node| graph.worth_ns(node)).sum::<usize>() / WORTH_NS
         };
@@ -184,7 +205,7 @@ mod tests {
 
     #[test]
     fn costs_that_are_too_large_to_be_added_up_are_compared_all_the_same() {
-        let mut graph = StaticGraph::new(&[vec![], vec![], vec![]], Sharing::WhereWorthIt);
+        let mut graph = StaticGraph::new(vec![vec![], vec![], vec![]], Sharing::WhereWorthIt);
         (0..3).for_each(|node| graph.record_cost(node, u64::MAX, true));
         assert!(!graph.is_worth_a_look(&[0, 1, 2], u64::MAX));
         assert!(!graph.is_worth(&[0, 1, 2], 1));
