@@ -16,15 +16,18 @@ use crate::walk::{Found, Walk};
 const DEPTH_MAX: usize = 128;
 
 /// Runs `wait` inside the other waits of this thread, unless there are too many. `wait` catches panics.
-pub(crate) fn one_deeper(context: &WorkerContext, wait: impl FnOnce()) -> Result<(), JobError> {
+pub(crate) fn one_deeper<R>(
+    context: &WorkerContext,
+    wait: impl FnOnce() -> R,
+) -> Result<R, JobError> {
     let outer = context.wait_depth.get();
     if outer == DEPTH_MAX {
         return Err(JobError::TooDeep);
     }
     context.wait_depth.set(outer + 1);
-    wait();
+    let result = wait();
     context.wait_depth.set(outer);
-    Ok(())
+    Ok(result)
 }
 
 /// Returns when the job `id` is done, or an error if this thread is in too many nested waits, or if the

@@ -105,12 +105,6 @@ impl<'scope> Scope<'scope> {
         self.jobs.push(stored);
         self.shared.announce_work(&self.group, 1);
     }
-
-    fn run(&self, mut job: Job<'scope>) {
-        if !self.panics.has_kept() {
-            self.panics.run(|| job.run(self));
-        }
-    }
 }
 
 debug_fields!([] Scope<'_>: group);
@@ -125,8 +119,10 @@ impl TaskSource for Scope<'_> {
     }
 
     fn run_one(&self, _slot: usize) -> bool {
-        let Some(job) = self.jobs.pop() else { return false };
-        self.run(job);
+        let Some(mut job) = self.jobs.pop() else { return false };
+        if !self.panics.has_kept() {
+            self.panics.run(|| job.run(self));
+        }
         true
     }
 }

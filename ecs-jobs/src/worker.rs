@@ -73,30 +73,20 @@ pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
 /// Runs one ready job, those for this thread first, and returns whether there was one.
 pub(crate) fn run_one(shared: &Shared) -> bool {
     WorkerContext::with(shared, |context| {
-        let mut has_run = false;
-        let run = || {
-            has_run = run_pinned(shared, context) || {
-                let job = take_any(shared);
-                job.map(|job| run_only(shared, context, job)).is_some()
-            };
-        };
-        or_too_deep(one_deeper(context, run));
-        has_run
+        let run_any = || take_any(shared).map(|job| run_only(shared, context, job)).is_some();
+        or_too_deep(one_deeper(context, || run_pinned(shared, context) || run_any()))
     })
 }
 
 /// Runs the jobs for this thread that are ready by now, and returns their number.
 pub(crate) fn run_main_jobs(shared: &Shared) -> usize {
     WorkerContext::with(shared, |context| {
-        let mut count = 0;
-        let run = || count = run_all_pinned(shared, context, || false);
-        or_too_deep(one_deeper(context, run));
-        count
+        or_too_deep(one_deeper(context, || run_all_pinned(shared, context, || false)))
     })
 }
 
-fn or_too_deep(result: Result<(), JobError>) {
-    result.unwrap_or_else(|error| panic!("{error}"));
+fn or_too_deep<R>(result: Result<R, JobError>) -> R {
+    result.unwrap_or_else(|error| panic!("{error}"))
 }
 
 fn work_until(
@@ -139,16 +129,13 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
     }
 
     fn help(&mut self) -> bool {
-        let Self { shared, context, .. } = *self;
+        let Self { shared, context, is_worker, .. } = *self;
         let has_helped = run_all_pinned(shared, context, || self.look(true)) > 0;
         if self.is_reached {
             return true;
         }
-        let mut stop = || {
-            self.is_reached = self.is_reached || (self.condition)(true);
-            self.is_reached || has_pinned(shared, context)
-        };
-        if self.is_worker {
+        let mut stop = || self.look(true) || has_pinned(shared, context);
+        if is_worker {
             return work_once(shared, context, &mut stop) || has_helped;
         }
         let job = take_any(shared).map(|job| run_chain(shared, context, job, &mut stop));

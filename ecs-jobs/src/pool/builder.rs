@@ -260,27 +260,18 @@ impl PoolBuilder {
             // On failure `pool` is dropped, which ends the threads started so far.
             let shared = Arc::clone(&pool.shared);
             let (on_start, on_exit) = (Arc::clone(&self.on_start), Arc::clone(&self.on_exit));
-            let thread = self
-                .spawn(worker, move || {
-                    never_unwinding(|| on_start(worker));
-                    run_worker(&shared, place);
-                    never_unwinding(|| on_exit(worker));
-                })
-                .map_err(|source| PoolError::ThreadRefused { worker, source })?;
-            pool.threads.push(thread);
+            let mut builder = thread::Builder::new().name(format!("{} {worker}", self.name));
+            if let Some(stack_bytes) = self.stack_bytes {
+                builder = builder.stack_size(stack_bytes);
+            }
+            let thread = builder.spawn(move || {
+                never_unwinding(|| on_start(worker));
+                run_worker(&shared, place);
+                never_unwinding(|| on_exit(worker));
+            });
+            pool.threads
+                .push(thread.map_err(|source| PoolError::ThreadRefused { worker, source })?);
         }
         Ok(pool)
-    }
-
-    fn spawn(
-        &self,
-        worker: usize,
-        run: impl FnOnce() + Send + 'static,
-    ) -> io::Result<thread::JoinHandle<()>> {
-        let mut builder = thread::Builder::new().name(format!("{} {worker}", self.name));
-        if let Some(stack_bytes) = self.stack_bytes {
-            builder = builder.stack_size(stack_bytes);
-        }
-        builder.spawn(run)
     }
 }
