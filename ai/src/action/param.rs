@@ -160,8 +160,8 @@ impl<'a, T: Component, X: Extras + 'static> Actions<'a, T, X> {
     /// Panics if the processor panics.
     pub fn process_serial(&mut self, processor: &impl WideProcessor<X, Action = T>) {
         let Self { executing, interrupted, shared: (owners, reports), context, .. } = self;
-        one_by_one::<true, T, X, _, _>(interrupted, *context, reports, processor);
-        one_by_one::<false, T, X, _, _>(executing, *context, reports, processor);
+        one_by_one::<true, T, X, _, _>(interrupted, context, reports, processor);
+        one_by_one::<false, T, X, _, _>(executing, context, reports, processor);
         deliver(reports, owners);
     }
 }
@@ -343,15 +343,8 @@ where
     pub fn process(self, processor: &(impl WideProcessor<X, S::Slot, Action = T> + Sync)) {
         let Self { actions, sink, before_chunk: before } = self;
         let Actions { executing, interrupted, shared: (owners, reports), context } = actions;
-        in_parallel::<true, T, X, _, _, _>(
-            interrupted,
-            *context,
-            reports,
-            sink,
-            &before,
-            processor,
-        );
-        in_parallel::<false, T, X, _, _, _>(executing, *context, reports, sink, &before, processor);
+        in_parallel::<true, T, X, _, _, _>(interrupted, context, reports, sink, &before, processor);
+        in_parallel::<false, T, X, _, _, _>(executing, context, reports, sink, &before, processor);
         deliver(reports, owners);
     }
 }

@@ -3,7 +3,7 @@
 use std::any::{TypeId, type_name};
 use std::fmt::Write;
 
-use formic_ecs::{Access, DeclaredAccess, World};
+use formic_ecs::{Access, ComponentId, DeclaredAccess, World};
 
 use super::save::{Change, LoadError, SaveRules, Unsaved};
 
@@ -276,6 +276,6 @@ impl SystemAccess {
     }
 }
 
-fn component_names(ids: &[formic_ecs::ComponentId], world: &World) -> Vec<String> {
+pub(super) fn component_names(ids: &[ComponentId], world: &World) -> Vec<String> {
     ids.iter().map(|id| world.components()[id.index()].name().to_string()).collect()
 }

@@ -1,8 +1,8 @@
 //! The builder of a schedule.
 
-use std::any::type_name;
+use std::any::{TypeId, type_name};
 
-use formic_ecs::{Component, RandomStream, World};
+use formic_ecs::{ComponentInfo, RandomStream, World};
 
 use super::config::{IntoSystem, SystemConfig};
 use super::draft::Draft;
@@ -18,7 +18,7 @@ use crate::static_graph::Sharing;
 pub struct ScheduleBuilder {
     systems: SystemConfig,
     /// Functions that return the names of components and resources.
-    allowed: Vec<fn(&mut World) -> String>,
+    allowed: Vec<fn(&World) -> String>,
     deny_ambiguities: bool,
     deny_missing_resources: bool,
     shuffle: Option<u64>,
@@ -45,21 +45,15 @@ impl ScheduleBuilder {
         self
     }
 
-    /// Does not report pairs of systems that are ambiguous only about this component, or about others
-    /// that are allowed.
+    /// Does not report pairs of systems that are ambiguous only about this component or resource, or about
+    /// others that are allowed.
     #[must_use]
-    pub fn allow_ambiguities_about<T: Component>(mut self) -> Self {
+    pub fn allow_ambiguities_about<T: 'static>(mut self) -> Self {
         self.allowed.push(|world| {
-            let id = world.register::<T>();
-            world.components()[id.index()].name().to_string()
+            let is_it = |info: &&ComponentInfo| info.type_id() == Some(TypeId::of::<T>());
+            let component = world.components().iter().find(is_it);
+            component.map_or_else(|| type_name::<T>().into(), |info| info.name().to_string())
         });
-        self
-    }
-
-    /// Like `allow_ambiguities_about`, for a resource.
-    #[must_use]
-    pub fn allow_ambiguities_about_resource<T: 'static>(mut self) -> Self {
-        self.allowed.push(|_| type_name::<T>().into());
         self
     }
 
@@ -171,7 +165,6 @@ impl ScheduleBuilder {
     /// conflicting accesses or [requires](super::SystemAccess::expect_before) an order that is not
     /// declared, if a condition writes, or if ambiguities or missing resources exist and are denied.
     pub fn build(self, world: &mut World) -> Result<Schedule, ScheduleError> {
-        let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         let draft = Draft::new(self.systems);
         let declared = draft.declared()?;
         let names = draft.names();
@@ -179,6 +172,8 @@ impl ScheduleBuilder {
         let after_earlier = draft.after_earlier();
         let boundary_count = names.len() - draft.nodes.len();
         let built = Built::of(draft, &names, world)?;
+        // The components of systems are registered by now.
+        let allowed: Vec<_> = self.allowed.iter().map(|name| name(world)).collect();
         if let Some(missing) = built.missing(world).filter(|_| self.deny_missing_resources) {
             return Err(missing);
         }

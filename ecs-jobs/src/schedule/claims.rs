@@ -4,7 +4,7 @@ use formic_ecs::{
     Claim, ClaimError, Claimant, Entity, ExclusivePlan, ExclusiveView, QueryData, World,
 };
 
-use super::access::SystemAccess;
+use super::access::{SystemAccess, component_names};
 use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
@@ -124,10 +124,8 @@ impl<Q: QueryData + 'static> SystemParam for ExclusiveLookup<'_, Q> {
     fn init(world: &mut World, access: &mut SystemAccess) -> ExclusiveState<Q> {
         let plan = world.claim_plan::<Q>();
         access.add_components(plan.access(), world);
-        let written = plan.access().writes().iter();
-        let names: Vec<_> =
-            written.map(|id| world.components()[id.index()].name().to_string()).collect();
-        let contests = Contests { components: names.join(", "), first: Mutex::new(None) };
+        let components = component_names(plan.access().writes(), world).join(", ");
+        let contests = Contests { components, first: Mutex::new(None) };
         ExclusiveState { plan, contests }
     }
 

@@ -2,13 +2,15 @@
 
 use std::any::type_name;
 use std::fmt;
+use std::marker::PhantomData;
 
 use formic_ecs::{QueryFilter, World};
 
 use super::access::SystemAccess;
+use super::error::ParamError;
 use super::function::{AnyFunction, FunctionSystem, SystemFunction};
 use super::name;
-use super::param::RunContext;
+use super::param::{RunContext, SystemParam};
 use super::query::Query;
 use super::save::StateArchive;
 use super::system::System;
@@ -83,6 +85,11 @@ impl Condition {
     #[must_use]
     pub fn named(self, name: impl Into<String>) -> Self {
         Self { name: name.into(), ..self }
+    }
+
+    /// The same condition with the name of a call of `function` for the type `T`.
+    pub(super) fn of_type<T>(self, function: &str) -> Self {
+        self.named(format!("{function}::<{}>", name::of_type(type_name::<T>())))
     }
 
     fn with(name: String, test: impl Test + 'static) -> Self {
@@ -198,15 +205,30 @@ pub fn any_entity<F: QueryFilter + 'static>() -> Condition {
     fn any_entity<F: QueryFilter + 'static>(mut all: Query<'_, (), F>) -> bool {
         !all.all().is_empty()
     }
-    any_entity::<F>
-        .into_condition()
-        .named(format!("any_entity::<{}>", name::of_type(type_name::<F>())))
+    any_entity::<F>.into_condition().of_type::<F>("any_entity")
 }
 
 /// Holds if the world has a resource of this type.
 #[must_use]
 pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
-    of_resource::<T>("resource_exists", false, |version, _seen| version.is_some())
+    fn exists<T: Send + Sync + 'static>(Existence(exists, _): Existence<T>) -> bool {
+        exists
+    }
+    exists::<T>.into_condition().of_type::<T>("resource_exists")
+}
+
+/// Whether a resource exists: a parameter that does not wait for those that write the resource.
+struct Existence<T>(bool, PhantomData<fn() -> T>);
+
+impl<T: Send + Sync + 'static> SystemParam for Existence<T> {
+    type State = ();
+    type Item<'a> = Self;
+
+    fn init(_world: &mut World, _access: &mut SystemAccess) {}
+
+    fn fetch<'a>((): &'a mut (), context: RunContext<'a>) -> Result<Self, ParamError> {
+        Ok(Self(context.cell.has_resource::<T>(), PhantomData))
+    }
 }
 
 /// Holds if a resource was inserted or written since this condition was last evaluated. At the first
@@ -234,56 +256,36 @@ pub fn resource_exists<T: Send + Sync + 'static>() -> Condition {
 /// ```
 #[must_use]
 pub fn resource_changed<T: Send + Sync + 'static>() -> Condition {
-    of_resource::<T>("resource_changed", true, |version, seen| version > Some(seen))
+    fn changed<T: Send + Sync + 'static>(OfResource(changed, _): OfResource<T>) -> bool {
+        changed
+    }
+    changed::<T>.into_condition().of_type::<T>("resource_changed")
 }
 
-struct OfResource<T> {
-    /// Takes the version of the resource, and the version at the last evaluation.
-    ask: fn(Option<u64>, u64) -> bool,
-    /// Whether it depends on the writes of others, and not only on existence.
-    reads: bool,
-    seen: u64,
-    /// The number of the last restoring of the world that it has seen.
-    restored: u64,
-    marker: std::marker::PhantomData<fn() -> T>,
-}
+/// Whether a resource has changed since this was last asked.
+struct OfResource<T>(bool, PhantomData<fn() -> T>);
 
-fn of_resource<T: Send + Sync + 'static>(
-    called: &str,
-    reads: bool,
-    ask: fn(Option<u64>, u64) -> bool,
-) -> Condition {
-    let name = format!("{called}::<{}>", name::of_type(type_name::<T>()));
-    let (seen, restored, marker) = (0, 0, std::marker::PhantomData);
-    Condition::with(name, OfResource::<T> { ask, reads, seen, restored, marker })
-}
+/// The version at which it was last asked, and the number of the last restoring of the world by then.
+type Asked = (u64, u64);
 
-impl<T: Send + Sync + 'static> Test for OfResource<T> {
-    fn initialize(&mut self, _world: &mut World) -> SystemAccess {
-        let mut access = SystemAccess::default();
-        if self.reads {
-            access.add_resource_read::<T>();
-        }
-        access
+impl<T: Send + Sync + 'static> SystemParam for OfResource<T> {
+    type State = Asked;
+    type Item<'a> = Self;
+
+    fn init(_world: &mut World, access: &mut SystemAccess) -> Asked {
+        access.add_resource_read::<T>();
+        (0, 0)
     }
 
-    fn holds(&mut self, context: RunContext<'_>) -> bool {
+    fn fetch<'a>(asked: &'a mut Asked, context: RunContext<'a>) -> Result<Self, ParamError> {
         let cell = context.cell;
-        if cell.restored() != self.restored {
-            // Versions have restarted: anything may have changed.
-            (self.seen, self.restored) = (0, cell.restored());
-        }
-        let version = if self.reads {
-            cell.resource_version::<T>()
-        } else {
-            cell.has_resource::<T>().then_some(0)
-        };
-        let holds = (self.ask)(version, self.seen);
-        self.seen = context.cell.version();
-        holds
+        // Versions restart with a restoring: anything may have changed.
+        let seen = if asked.1 == cell.restored() { asked.0 } else { 0 };
+        *asked = (cell.version(), cell.restored());
+        Ok(Self(cell.resource_version::<T>() > Some(seen), PhantomData))
     }
 
-    fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
-        archive.version(type_name::<Self>(), &mut self.seen, &mut self.restored);
+    fn visit_state((seen, restored): &mut Asked, archive: &mut StateArchive<'_>) {
+        archive.version(type_name::<Self>(), seen, restored);
     }
 }

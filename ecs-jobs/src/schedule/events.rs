@@ -14,7 +14,7 @@ use super::param::{RunContext, SystemParam};
 use super::save::{
     COUNT_END, Change, LoadError, Reader, SaveRules, StateArchive, Unsaved, put_bytes,
 };
-use super::sink::ParallelSink;
+use super::sink::{ParallelSink, sink_in_field};
 
 /// The stored events of one type: a resource, which a system with an [`EventWriter`] or an
 /// [`EventReader`] adds.
@@ -234,10 +234,7 @@ impl<T: Send + Sync + 'static> Events<T> {
         numbers.extend(&self.ages);
         numbers.push(if is_dropped { 0 } else { self.log.len() as u64 });
         let mut bytes: Vec<u8> = numbers.iter().flat_map(|number| number.to_le_bytes()).collect();
-        let unsaved = |remedy| {
-            let what = format!("events of {}", name::of_type(type_name::<T>()));
-            Unsaved { what, remedy }
-        };
+        let unsaved = |remedy| Unsaved { what: Self::called(), remedy };
         if !is_dropped {
             // Also if there are no events: whether a game can be saved must not depend on the moment.
             rules.whole::<T>().map_err(|_| unsaved(Unsaved::rule_for_events(type_name::<T>())))?;
@@ -252,9 +249,12 @@ impl<T: Send + Sync + 'static> Events<T> {
     }
 
     fn load(world: &World, rules: &SaveRules, bytes: &[u8]) -> Result<Change, LoadError> {
-        let what = || format!("events of {}", name::of_type(type_name::<T>()));
         let change = Self::read(world, rules, Reader(bytes));
-        change.ok_or_else(|| LoadError::InvalidValue { what: what() })
+        change.ok_or_else(|| LoadError::InvalidValue { what: Self::called() })
+    }
+
+    fn called() -> String {
+        format!("events of {}", name::of_type(type_name::<T>()))
     }
 
     fn read(world: &World, rules: &SaveRules, mut bytes: Reader<'_>) -> Option<Change> {
@@ -360,22 +360,7 @@ impl<T> EventWriter<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> ParallelSink for EventWriter<'_, T> {
-    type Slot = GatherSlot<T>;
-
-    fn begin_loop(&mut self, batch_count: usize) {
-        self.written.begin_loop(batch_count);
-    }
-
-    fn with_slot<R>(
-        &self,
-        slot: usize,
-        batch: usize,
-        body: impl FnOnce(&mut GatherSlot<T>) -> R,
-    ) -> R {
-        self.written.with_slot(slot, batch, body)
-    }
-}
+sink_in_field!(EventWriter, GatherSlot, written);
 
 /// Reads the events of type `T` that this system has not read yet, each once.
 #[doc(alias = "MessageReader")]
@@ -534,5 +519,5 @@ pub fn on_event<T: Send + Sync + 'static>() -> Condition {
         events.clear();
         any
     }
-    on_event::<T>.into_condition().named(format!("on_event::<{}>", name::of_type(type_name::<T>())))
+    on_event::<T>.into_condition().of_type::<T>("on_event")
 }

@@ -37,10 +37,15 @@ use crate::pool::Pool;
 /// ```
 pub trait ExclusiveFunction<Marker>: Send + 'static {
     /// The parameters after the world, as a tuple.
-    type Params: ExclusiveParam;
+    type Params: SystemParam;
 
-    /// Calls the function.
-    fn call(&mut self, world: &mut World, arguments: <Self::Params as SystemParam>::Item<'_>);
+    /// Calls the function with the world and the arguments of these parameters.
+    fn call(
+        &mut self,
+        world: &mut World,
+        state: &mut <Self::Params as SystemParam>::State,
+        pool: &Pool,
+    );
 }
 
 /// A type that can be a parameter of an exclusive system, beside the world: [`Local`] and `&Pool`.
@@ -103,7 +108,7 @@ impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Fun
 
     fn run_exclusive(&mut self, world: &mut World, pool: &Pool) {
         let state = self.state.as_mut().expect("a system is initialized before it runs");
-        self.function.call(world, Function::Params::get(state, pool));
+        self.function.call(world, state, pool);
     }
 
     fn visit_state(&mut self, archive: &mut StateArchive<'_>) {
@@ -115,19 +120,6 @@ impl<Function: ExclusiveFunction<Marker>, Marker> System for ExclusiveSystem<Fun
 
 macro_rules! exclusive_function {
     ($(($param:ident $variable:ident)),*) => {
-        impl<$($param: ExclusiveParam),*> ExclusiveParam for ($($param,)*) {
-            #[allow(
-                clippy::allow_attributes,
-                clippy::unused_unit,
-                reason = "without arguments, and only then, there is nothing to get"
-            )]
-            fn get<'a>(state: &'a mut Self::State, pool: &'a Pool) -> Self::Item<'a> {
-                let ($($variable,)*) = state;
-                _ = pool;
-                ($($param::get($variable, pool),)*)
-            }
-        }
-
         impl<'w, Function, $($param: ExclusiveParam + 'static),*> SystemSignature<Function>
             for fn(&'w mut World, $($param),*)
         where
@@ -148,15 +140,21 @@ macro_rules! exclusive_function {
         {
             type Params = ($($param,)*);
 
-            fn call(&mut self, world: &mut World, arguments: <Self::Params as SystemParam>::Item<'_>) {
+            fn call(
+                &mut self,
+                world: &mut World,
+                ($($variable,)*): &mut <Self::Params as SystemParam>::State,
+                pool: &Pool,
+            ) {
                 fn inner<$($param),*>(
                     mut function: impl FnMut(&mut World, $($param),*),
                     world: &mut World,
-                    ($($variable,)*): ($($param,)*),
+                    $($variable: $param),*
                 ) {
                     function(world, $($variable),*);
                 }
-                inner(self, world, arguments);
+                _ = pool;
+                inner(self, world, $($param::get($variable, pool)),*);
             }
         }
     };

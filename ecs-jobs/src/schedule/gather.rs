@@ -7,7 +7,7 @@ use super::batch_buffers::{BatchBuffer, BatchBuffers};
 use super::error::ParamError;
 use super::param::{RunContext, SystemParam};
 use super::save::StateArchive;
-use super::sink::ParallelSink;
+use super::sink::{ParallelSink, sink_in_field};
 
 /// A list that the threads of a parallel loop add to, for the system itself;
 /// [`EventWriter`](super::EventWriter) is the counterpart for other systems. It is in the order of the
@@ -111,19 +111,4 @@ impl<T> Gather<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> ParallelSink for Gather<'_, T> {
-    type Slot = GatherSlot<T>;
-
-    fn begin_loop(&mut self, batch_count: usize) {
-        self.state.collected.begin_loop(batch_count);
-    }
-
-    fn with_slot<R>(
-        &self,
-        slot: usize,
-        batch: usize,
-        body: impl FnOnce(&mut GatherSlot<T>) -> R,
-    ) -> R {
-        self.state.collected.with_slot(slot, batch, body)
-    }
-}
+sink_in_field!(Gather, GatherSlot, state.collected);

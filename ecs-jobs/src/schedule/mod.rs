@@ -86,51 +86,47 @@ pub use formic_ecs::{Res, ResMut};
 
 pub use self::access::SystemAccess;
 pub use self::batch_buffers::BatchBuffer;
-#[doc(hidden)]
-pub use self::batch_buffers::BatchBuffers;
 pub use self::builder::ScheduleBuilder;
 pub use self::claims::ExclusiveLookup;
-#[doc(hidden)]
-pub use self::claims::ExclusiveState;
 pub use self::commands::Commands;
-#[doc(hidden)]
-pub use self::commands::CommandsState;
-#[doc(hidden)]
-pub use self::condition::IsCondition;
 pub use self::condition::{
     Condition, IntoCondition, any_entity, resource_changed, resource_exists,
 };
 pub use self::config::{IntoSystem, SystemConfig};
-#[doc(hidden)]
-pub use self::config::{IsConfig, IsFunction};
 pub use self::divergence::{Divergence, Rerun, SteppedGame};
 pub use self::error::{Ambiguity, ParamError, ScheduleError};
 pub use self::events::{EventCursor, EventReader, EventWriter, Events, on_event};
 pub use self::exclusive::{ExclusiveFunction, ExclusiveParam, ExclusiveSystem};
 pub use self::explain::{Explanation, Explanations, Reason, SyncPoint, SyncReason};
 pub use self::fixed_step::FixedStep;
-#[doc(hidden)]
-pub use self::function::{AnyFunction, FunctionWith, SystemSignature};
 pub use self::function::{FunctionSystem, SystemFunction};
-#[doc(hidden)]
-pub use self::gather::GatherState;
 pub use self::gather::{Gather, GatherSlot};
 pub use self::group::Group;
 pub use self::oneshot::RunSystem;
 pub use self::param::{ComponentLookup, EnabledLookup, Local, RunContext, RunData, SystemParam};
 pub use self::query::Query;
-#[doc(hidden)]
-pub use self::query::QueryState;
 pub use self::run::{RunReport, Schedule, SystemPanic};
 pub use self::save::{
     LoadError, LoadReport, MalformedSave, SaveError, SaveRules, StateArchive, Unsaved,
 };
 pub use self::saved_game::Save;
-#[doc(hidden)]
-pub use self::scatter::ScatterState;
 pub use self::scatter::{Scatter, ScatterSlot};
 pub use self::sink::{ParallelSink, ParallelSinks};
 #[cfg(feature = "timeline")]
 pub use self::span::{Delay, Span};
 pub use self::step::{Step, StepReport};
 pub use self::system::System;
+
+// The types that public items name and programs need not.
+#[doc(hidden)]
+pub use self::{
+    batch_buffers::BatchBuffers,
+    claims::ExclusiveState,
+    commands::CommandsState,
+    condition::IsCondition,
+    config::{IsConfig, IsFunction},
+    function::{AnyFunction, FunctionWith, SystemSignature},
+    gather::GatherState,
+    query::QueryState,
+    scatter::ScatterState,
+};

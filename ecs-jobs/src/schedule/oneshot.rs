@@ -6,6 +6,7 @@ use formic_ecs::{CommandBuffer, World};
 
 use super::function::{AnyFunction, FunctionSystem, SystemFunction};
 use super::name;
+use super::node::check_clashes;
 use super::param::RunData;
 use super::system::System;
 use super::turn::clear_quietly;
@@ -47,15 +48,10 @@ impl RunSystem for World {
     {
         let mut system = FunctionSystem::new(function);
         let access = system.initialize(self);
-        assert!(
-            access.clashes().is_empty(),
-            "{} asks for {} twice, once of them to write",
-            name::of_system(system.name()),
-            access.clashes().join(" and ")
-        );
+        let checked = check_clashes(&name::of_system(system.name()), &access);
+        checked.unwrap_or_else(|error| panic!("{error}"));
         let outcome = catch(|| {
-            let output =
-                system.call(RunData { cell: self.cell(), pool, slice: None, tick: 0 }.context());
+            let output = system.call(&RunData { cell: self.cell(), pool, slice: None, tick: 0 });
             system.visit_commands(&mut |buffers| drop(CommandBuffer::play_all(buffers, self)));
             output
         });

@@ -1,7 +1,6 @@
 //! The parameters of a system.
 
 use std::any::type_name;
-use std::fmt;
 use std::ops::{Deref, DerefMut};
 
 use formic_ecs::{
@@ -15,16 +14,7 @@ use super::save::StateArchive;
 use crate::pool::Pool;
 
 /// The context of a run: a reference to its [`RunData`].
-#[derive(Clone, Copy, Debug)]
-pub struct RunContext<'a>(&'a RunData<'a>);
-
-impl<'a> Deref for RunContext<'a> {
-    type Target = RunData<'a>;
-
-    fn deref(&self) -> &RunData<'a> {
-        self.0
-    }
-}
+pub type RunContext<'a> = &'a RunData<'a>;
 
 /// The data available to a run, see [`RunContext`].
 #[derive(Debug)]
@@ -41,12 +31,6 @@ pub struct RunData<'a> {
     /// The number of the run, see [`Schedule::tick`](super::Schedule::tick); 0 for a system that runs
     /// outside a schedule.
     pub tick: u64,
-}
-
-impl RunData<'_> {
-    pub(super) const fn context(&self) -> RunContext<'_> {
-        RunContext(self)
-    }
 }
 
 /// A type that can be a parameter of a system, or a field of a struct that can: derive it for a struct of
@@ -223,12 +207,12 @@ impl<T> DerefMut for Local<'_, T> {
     }
 }
 
-/// Random access to the components of any entity: an [`formic_ecs::View`].
-pub struct ComponentLookup<'a, Q: QueryData>(View<'a, Q>);
+/// Random access to the components of any entity: the view of ecs-core.
+pub type ComponentLookup<'a, Q> = View<'a, Q>;
 
-impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
+impl<Q: QueryData + 'static> SystemParam for View<'_, Q> {
     type State = ViewPlan<Q>;
-    type Item<'a> = ComponentLookup<'a, Q>;
+    type Item<'a> = View<'a, Q>;
 
     fn init(world: &mut World, access: &mut SystemAccess) -> ViewPlan<Q> {
         let plan = world.view_plan::<Q>();
@@ -239,32 +223,12 @@ impl<Q: QueryData + 'static> SystemParam for ComponentLookup<'_, Q> {
     fn fetch<'a>(
         plan: &'a mut ViewPlan<Q>,
         context: RunContext<'a>,
-    ) -> Result<ComponentLookup<'a, Q>, ParamError> {
-        Ok(ComponentLookup(context.cell.view(plan)?))
+    ) -> Result<View<'a, Q>, ParamError> {
+        Ok(context.cell.view(plan)?)
     }
 
     /// It remembers only the positions of components.
     fn visit_state(_plan: &mut ViewPlan<Q>, _archive: &mut StateArchive<'_>) {}
-}
-
-impl<'a, Q: QueryData> Deref for ComponentLookup<'a, Q> {
-    type Target = View<'a, Q>;
-
-    fn deref(&self) -> &View<'a, Q> {
-        &self.0
-    }
-}
-
-impl<'a, Q: QueryData> DerefMut for ComponentLookup<'a, Q> {
-    fn deref_mut(&mut self) -> &mut View<'a, Q> {
-        &mut self.0
-    }
-}
-
-impl<Q: QueryData> fmt::Debug for ComponentLookup<'_, Q> {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        self.0.fmt(f)
-    }
 }
 
 /// Enables and disables `T` of any entity, from any thread of the system: a lookup with

@@ -1,8 +1,8 @@
 //! A query as a parameter of a system, with access to the pool.
 
 use formic_ecs::{
-    AccessConflict, BorrowedQuery, Chunk, ColumnData, Entity, ParallelChunks, ParallelScratch,
-    QueryData, QueryEntityError, QueryFilter, QueryPlan, ReadOnly, RowIter, World,
+    AccessConflict, BorrowedQuery, ColumnData, Entity, ParallelScratch, QueryData,
+    QueryEntityError, QueryFilter, QueryPlan, ReadOnly, RowIter, World,
 };
 
 use super::access::SystemAccess;
@@ -154,8 +154,7 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     /// Panics if `f` panics. Rows that were visited before stay as they are.
     #[doc(alias("par_iter", "par_iter_mut", "iter_batched"))]
     pub fn par_for_each(&mut self, f: impl Fn(Q::Item<'_>) + Sync) {
-        let (mut query, scratch, pool) = self.walk();
-        visit_all(pool, &query.parallel(scratch), |_slot, _batch, rows| rows.for_each(&f));
+        self.par_for_each_with(&mut (), |item, ()| f(item));
     }
 
     /// Calls `f` with the slices of every run of rows, chunk by chunk on all threads of the pool.
@@ -200,8 +199,12 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
         let chunks = query.parallel(scratch);
         sinks.begin_loop(chunks.batch_count());
         let shared = &sinks;
-        visit_all(pool, &chunks, |slot, batch, chunk| {
-            shared.with_slots(slot, batch, |slots| chunk.for_each(|item| f(item, slots)));
+        // The pool adapts the number of batches that a thread takes at a time to the cost of a row. Which
+        // thread that is does not matter: results in sinks are in the order of the batches.
+        pool.for_each_range_with_slot(chunks.batch_count(), |slot, batches| {
+            chunks.take_batches(batches, |batch, rows| {
+                shared.with_slots(slot, batch, |slots| rows.for_each(|item| f(item, slots)));
+            });
         });
     }
 
@@ -278,18 +281,6 @@ impl<Q: QueryData, F: QueryFilter> Query<'_, Q, F> {
     pub fn get(&mut self, entity: Entity) -> Result<Q::Item<'_>, QueryEntityError> {
         self.inner.query().into_get(entity)
     }
-}
-
-/// Visits all rows in batches whose size the pool adapts to the cost of a row. The assignment of batches
-/// to threads does not matter: results in sinks are in the order of the batches.
-fn visit_all<Q: QueryData, F: QueryFilter>(
-    pool: &Pool,
-    chunks: &ParallelChunks<'_, Q, F>,
-    visit: impl Fn(usize, usize, Chunk<'_, Q>) + Sync,
-) {
-    pool.for_each_range_with_slot(chunks.batch_count(), |slot, batches| {
-        chunks.take_batches(batches, |batch, rows| visit(slot, batch, rows));
-    });
 }
 
 impl<'q, Q: QueryData, F: QueryFilter> IntoIterator for &'q mut Query<'_, Q, F> {

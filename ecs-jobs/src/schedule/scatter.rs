@@ -8,7 +8,7 @@ use super::batch_buffers::{BatchBuffer, BatchBuffers};
 use super::error::ParamError;
 use super::param::{ComponentLookup, RunContext, SystemParam};
 use super::save::StateArchive;
-use super::sink::ParallelSink;
+use super::sink::{ParallelSink, sink_in_field};
 use crate::pool::Pool;
 use crate::sync::Mutex;
 
@@ -149,19 +149,4 @@ impl<T: Send + Sync> Scatter<'_, T> {
     }
 }
 
-impl<T: Send + Sync + 'static> ParallelSink for Scatter<'_, T> {
-    type Slot = ScatterSlot<T>;
-
-    fn begin_loop(&mut self, batch_count: usize) {
-        self.collected.begin_loop(batch_count);
-    }
-
-    fn with_slot<R>(
-        &self,
-        slot: usize,
-        batch: usize,
-        body: impl FnOnce(&mut ScatterSlot<T>) -> R,
-    ) -> R {
-        self.collected.with_slot(slot, batch, body)
-    }
-}
+sink_in_field!(Scatter, ScatterSlot, collected);

@@ -33,6 +33,30 @@ impl ParallelSink for () {
     }
 }
 
+/// Implements [`ParallelSink`] for a parameter by the sink or the buffers in one of its fields.
+macro_rules! sink_in_field {
+    ($param:ident, $slot:ident, $($field:ident).+) => {
+        impl<T: Send + Sync + 'static> ParallelSink for $param<'_, T> {
+            type Slot = $slot<T>;
+
+            fn begin_loop(&mut self, batch_count: usize) {
+                self.$($field).+.begin_loop(batch_count);
+            }
+
+            fn with_slot<R>(
+                &self,
+                slot: usize,
+                batch: usize,
+                body: impl FnOnce(&mut $slot<T>) -> R,
+            ) -> R {
+                self.$($field).+.with_slot(slot, batch, body)
+            }
+        }
+    };
+}
+
+pub(super) use sink_in_field;
+
 /// The targets of a parallel loop: a borrowed [`ParallelSink`], or a pair of these.
 pub trait ParallelSinks: Sync {
     /// The slot that one thread writes to, or the pair of slots.

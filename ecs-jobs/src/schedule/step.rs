@@ -95,22 +95,16 @@ impl Schedule {
     }
 
     fn step_at(&self, part: usize, turn: usize) -> Step {
-        match &self.plan.parts[part] {
-            Part::Stage(order) => Step::System(order[turn]),
-            Part::Exclusive(node) => Step::System(*node),
-            Part::Sync(_) => {
-                let before = &self.plan.parts[..part];
-                Step::SyncPoint(before.iter().filter(|part| matches!(part, Part::Sync(_))).count())
-            }
+        let is_sync = |part: &&Part| matches!(part, Part::Sync(_));
+        match self.plan.parts[part].nodes().get(turn) {
+            Some(&node) => Step::System(node),
+            None => Step::SyncPoint(self.plan.parts[..part].iter().filter(is_sync).count()),
         }
     }
 
     /// The number of steps of a part; zero after the last part.
     fn part_len(&self, part: usize) -> usize {
-        match self.plan.parts.get(part) {
-            None => 0,
-            Some(Part::Stage(order)) => order.len(),
-            Some(Part::Exclusive(_) | Part::Sync(_)) => 1,
-        }
+        // A sync point is a step, and has no nodes.
+        self.plan.parts.get(part).map_or(0, |part| part.nodes().len().max(1))
     }
 }

@@ -8,6 +8,8 @@
     expect(dead_code, reason = "no records are read where none are kept")
 )]
 
+use std::collections::VecDeque;
+
 use super::node::Outcome;
 use crate::pool::Pool;
 use crate::sync::Mutex;
@@ -19,19 +21,12 @@ const RECORDS_MAX: usize = 4096;
 /// free.
 #[derive(Debug)]
 pub(super) struct Timeline {
-    tracks: Vec<Mutex<Ring>>,
+    tracks: Vec<Mutex<VecDeque<Record>>>,
     /// The number of the last run, counted from 1, and its start.
     pub(super) run: u64,
     pub(super) began_ns: u64,
     /// The tick of that run.
     tick: u64,
-}
-
-#[derive(Debug)]
-struct Ring {
-    records: Vec<Record>,
-    /// The index of the oldest record, once the ring is full.
-    oldest: usize,
 }
 
 /// A record of work on a thread.
@@ -66,8 +61,7 @@ impl Timeline {
     /// Makes room for the threads of a pool. A run that is stepped through may continue on another pool.
     pub(super) fn prepare(&mut self, pool: &Pool) {
         while Self::IS_KEPT && self.tracks.len() < pool.parallelism() {
-            let records = Vec::with_capacity(RECORDS_MAX);
-            self.tracks.push(Mutex::new(Ring { records, oldest: 0 }));
+            self.tracks.push(Mutex::new(VecDeque::with_capacity(RECORDS_MAX)));
         }
     }
 
@@ -83,21 +77,17 @@ impl Timeline {
             return;
         }
         let record = Record { run: self.run, tick: self.tick, node, from_ns, to_ns };
-        let Ring { records, oldest } = &mut *self.tracks[track].lock();
-        if records.len() < RECORDS_MAX {
-            records.push(record);
-        } else {
-            records[*oldest] = record;
-            *oldest = (*oldest + 1) % RECORDS_MAX;
+        let mut records = self.tracks[track].lock();
+        if records.len() == RECORDS_MAX {
+            records.pop_front();
         }
+        records.push_back(record);
     }
 
     /// Calls `visit` with every record and the number of its thread, the oldest first.
     pub(super) fn for_each(&self, mut visit: impl FnMut(usize, Record)) {
-        for (track, ring) in self.tracks.iter().enumerate() {
-            let ring = ring.lock();
-            let (newer, older) = ring.records.split_at(ring.oldest);
-            older.iter().chain(newer).for_each(|&record| visit(track, record));
+        for (track, records) in self.tracks.iter().enumerate() {
+            records.lock().iter().for_each(|&record| visit(track, record));
         }
     }
 }

@@ -39,34 +39,26 @@ impl Schedule {
             push_string(&mut json, name);
             let (from, took) = (record.from_ns, record.to_ns.saturating_sub(record.from_ns));
             // The format uses microseconds.
-            push(
-                &mut json,
-                format_args!(
-                    r#","cat":"{category}","ph":"X","pid":1,"tid":{track},"ts":{}.{:03},"dur":{}.{:03},"args":{{"tick":{}}}}}"#,
-                    from / 1000,
-                    from % 1000,
-                    took / 1000,
-                    took % 1000,
-                    record.tick
-                ),
+            _ = write!(
+                json,
+                r#","cat":"{category}","ph":"X","pid":1,"tid":{track},"ts":{}.{:03},"dur":{}.{:03},"args":{{"tick":{}}}}}"#,
+                from / 1000,
+                from % 1000,
+                took / 1000,
+                took % 1000,
+                record.tick
             );
             separator = ",";
         });
         for track in 0..track_count {
-            push(
-                &mut json,
-                format_args!(
-                    r#"{separator}{{"name":"thread_name","ph":"M","pid":1,"tid":{track},"args":{{"name":"thread {track}"}}}}"#
-                ),
+            _ = write!(
+                json,
+                r#"{separator}{{"name":"thread_name","ph":"M","pid":1,"tid":{track},"args":{{"name":"thread {track}"}}}}"#
             );
         }
         json.push_str("]}");
         json
     }
-}
-
-fn push(json: &mut String, text: std::fmt::Arguments<'_>) {
-    json.write_fmt(text).expect("a string takes all that is written to it");
 }
 
 /// Appends a string with its quotes.
@@ -78,7 +70,7 @@ fn push_string(json: &mut String, text: &str) {
                 json.push('\\');
                 json.push(character);
             }
-            control if control < ' ' => push(json, format_args!("\\u{:04x}", u32::from(control))),
+            control if control < ' ' => _ = write!(json, "\\u{:04x}", u32::from(control)),
             other => json.push(other),
         }
     }

@@ -80,8 +80,7 @@ impl NodeInfo {
         match world {
             WorldAccess::Declared(cell) => {
                 let cell = cell.restrict_to(&self.rights);
-                let data = RunData { cell, pool, slice, tick };
-                let context = data.context();
+                let context = &RunData { cell, pool, slice, tick };
                 if let Some(skip_reason) = self.skip_reason(state, shared_conditions, context) {
                     return skip_reason;
                 }
@@ -94,8 +93,7 @@ impl NodeInfo {
             }
             WorldAccess::Whole(world) => {
                 let cell = world.cell().restrict_to(&self.rights);
-                let data = RunData { cell, pool, slice, tick };
-                let context = data.context();
+                let context = &RunData { cell, pool, slice, tick };
                 if let Some(skip_reason) = self.skip_reason(state, shared_conditions, context) {
                     return skip_reason;
                 }

@@ -306,13 +306,12 @@ fn ambiguities_are_silenced_one_by_one_or_by_what_they_are_about() {
     assert_eq!(pairs(group), ["u32"]);
     let allowed = Schedule::builder().add((add, double, square, count));
     assert!(pairs(allowed).iter().any(|about| about.ends_with("Mark")));
-    let allowed = Schedule::builder()
-        .add((add, double, square, count))
-        .allow_ambiguities_about_resource::<u32>();
+    let allowed =
+        Schedule::builder().add((add, double, square, count)).allow_ambiguities_about::<u32>();
     assert_eq!(pairs(allowed).len(), 1);
     let allowed = Schedule::builder()
         .add((add, double, square, count))
-        .allow_ambiguities_about_resource::<u32>()
+        .allow_ambiguities_about::<u32>()
         .allow_ambiguities_about::<Mark>();
     assert!(pairs(allowed).is_empty());
     let denied = Schedule::builder().add((add, double)).deny_ambiguities().build(&mut world);
