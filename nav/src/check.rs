@@ -3,8 +3,9 @@
 use std::fmt;
 
 use crate::cell::Cell;
-use crate::cost::{Cost, DIAGONAL, STRAIGHT};
+use crate::cost::Cost;
 use crate::direction::{Direction, MoveRule};
+use crate::flow::wave::Ground;
 use crate::grid::Grid;
 
 /// Computes the exact cost of a path, from its first cell to its last, and checks that every cell is open
@@ -42,46 +43,27 @@ pub(crate) fn rest_cost(
     if !grid.is_open(*rest.first().ok_or(PathFault::Empty)?) {
         return Err(PathFault::Blocked { step: from });
     }
-    let mut cost = Cost::ZERO;
+    let (ground, mut cost) = (Ground::new(grid, rule), Cost::ZERO);
     for (pair, step) in rest.windows(2).zip(from + 1..) {
-        cost += step_cost(grid, rule, pair[0], pair[1], step)?;
+        cost += step_cost(ground, pair[0], pair[1], step)?;
     }
     Ok(cost)
 }
 
-/// The cost of one step. Its number is for the fault alone.
-fn step_cost(
-    grid: &Grid,
-    rule: MoveRule,
-    from: Cell,
-    to: Cell,
-    step: usize,
-) -> Result<Cost, PathFault> {
-    if !grid.is_open(to) {
+/// The cost of a step or link from an open cell.
+fn step_cost(ground: Ground<'_>, from: Cell, to: Cell, step: usize) -> Result<Cost, PathFault> {
+    if !ground.grid.is_open(to) {
         return Err(PathFault::Blocked { step });
     }
     let Some(direction) = Direction::between(from, to) else {
-        let links = grid.open_links(from, false).filter(|&(end, _)| end == to);
+        let links = ground.links(from).filter(|&(end, _)| end == to);
         let units = links.map(|(_, units)| units).min().ok_or(PathFault::Jump { step })?;
         return Ok(Cost::from_units(units));
     };
-    if direction.is_diagonal() && !may_pass_diagonally(grid, rule, from, to) {
+    if ground.moves(from) & direction.bit() == 0 {
         return Err(PathFault::CutCorner { step });
     }
-    let length = if direction.is_diagonal() { DIAGONAL } else { STRAIGHT };
-    let weight = grid.weight(from).max(grid.weight(to)).unwrap_or_default();
-    Ok(Cost::from_units(u64::from(length) * weight.factor()))
-}
-
-fn may_pass_diagonally(grid: &Grid, rule: MoveRule, from: Cell, to: Cell) -> bool {
-    let beside = [Cell::new(from.x, to.y), Cell::new(to.x, from.y)];
-    let free_count = beside.into_iter().filter(|&cell| grid.is_open(cell)).count();
-    match rule {
-        MoveRule::Orthogonal => false,
-        MoveRule::BothFree => free_count == 2,
-        MoveRule::OneFree => free_count >= 1,
-        MoveRule::Always => true,
-    }
+    Ok(Cost::from_units(ground.step(from, direction).1))
 }
 
 /// The fault of an illegal path. Step `i` is the one that enters cell `i` of the path; step 0 stands for

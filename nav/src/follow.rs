@@ -5,7 +5,7 @@ mod push_out;
 pub(crate) mod steer;
 pub(crate) mod walk;
 
-use formic_ecs::{EnabledMut, Without, World};
+use formic_ecs::{EnabledMut, Without};
 use formic_jobs::{Local, Query, Res};
 use glam::Vec2;
 
@@ -22,26 +22,9 @@ use crate::request::{PathPending, PathRequest, RequestStatus, Route};
 use crate::sight::{NEAR, heaviest};
 use crate::terrain::Terrain;
 
-/// The state of a system that heeds edits, kept from tick to tick.
-#[derive(Debug, Default)]
-pub struct SeenTerrain {
-    /// The last version that it has seen.
-    version: GridVersion,
-}
-
-impl SeenTerrain {
-    pub(crate) fn version(&self) -> GridVersion {
-        self.version
-    }
-
-    pub(crate) fn load(&mut self, version: GridVersion, _: &World) {
-        self.version = version;
-    }
-
-    /// Notes the version of a terrain. Returns false if it was the last one already.
-    fn is_news(&mut self, terrain: &Terrain) -> bool {
-        std::mem::replace(&mut self.version, terrain.version()) != terrain.version()
-    }
+/// Whether a terrain was edited since the version that a system has seen, which becomes that of the terrain.
+fn is_news(terrain: &Terrain, seen: &mut GridVersion) -> bool {
+    std::mem::replace(seen, terrain.version()) != terrain.version()
 }
 
 /// Moves agents whose cell has become solid into the nearest open cell, of equals the first in reading
@@ -62,9 +45,9 @@ pub fn push_out(
         Without<Obstacle>,
     >,
     terrain: Res<Terrain>,
-    mut seen: Local<SeenTerrain>,
+    mut seen: Local<GridVersion>,
 ) {
-    if !seen.is_news(&terrain) || terrain.grid().open_count() == 0 {
+    if !is_news(&terrain, &mut seen) || terrain.grid().open_count() == 0 {
         return;
     }
     agents.par_for_each(|(position, request, route, stats, class)| {
@@ -93,9 +76,9 @@ pub fn push_out(
 pub fn retry(
     mut agents: Query<(&Position, &mut PathRequest, Option<&ClassId>)>,
     terrain: Res<Terrain>,
-    mut seen: Local<SeenTerrain>,
+    mut seen: Local<GridVersion>,
 ) {
-    if !seen.is_news(&terrain) {
+    if !is_news(&terrain, &mut seen) {
         return;
     }
     agents.par_for_each(|(position, request, class)| {

@@ -47,14 +47,15 @@ impl Point {
     }
 }
 
+/// Whether a cell of a line to `end` comes before `at`.
+pub(crate) const fn is_before(cell: Cell, at: Cell, end: Cell) -> bool {
+    cell.x.abs_diff(end.x) > at.x.abs_diff(end.x) || cell.y.abs_diff(end.y) > at.y.abs_diff(end.y)
+}
+
 /// Whether a line keeps a part of a cell away from everything solid, in columns and in rows. The points
 /// themselves must. Cells before `at` on the line do not count. The test is exact, in integers.
 pub(crate) fn is_free(grid: &Grid, [from, to]: [Point; 2], at: Cell) -> bool {
     let end = to.cell();
-    let is_behind = |cell: Cell| {
-        cell.x.abs_diff(end.x) > at.x.abs_diff(end.x)
-            || cell.y.abs_diff(end.y) > at.y.abs_diff(end.y)
-    };
     let [north, south] = if from.y < to.y { [from, to] } else { [to, from] };
     let (dx, dy) = (i64::from(south.x - north.x), i64::from(south.y - north.y));
     // Columns of the line, times `scale`, at a height.
@@ -80,7 +81,8 @@ pub(crate) fn is_free(grid: &Grid, [from, to]: [Point; 2], at: Cell) -> bool {
     (first_row..=last_row).all(|y| {
         cells_of(y).all(|x| {
             let cell = u16::try_from(x).ok().zip(u16::try_from(y).ok());
-            cell.map(|(x, y)| Cell::new(x, y)).is_some_and(|it| grid.is_open(it) || is_behind(it))
+            cell.map(|(x, y)| Cell::new(x, y))
+                .is_some_and(|it| grid.is_open(it) || is_before(it, at, end))
         })
     })
 }

@@ -198,7 +198,7 @@ pub fn search(
         requests: &mut requests,
         terrain: &terrain,
         pool,
-        left: budget,
+        budget,
         spent: 0,
         answer_count: 0,
     };
@@ -207,7 +207,7 @@ pub fn search(
     let has_long = state.tickets.iter().any(|ticket| ticket.is_long && !ticket.is_done);
     let short_share = if has_long { budget / 2 } else { budget };
     state.answer_short(&mut tick, short_share);
-    state.begin_long(&mut tick, unfinished.is_some(), budget);
+    state.begin_long(&mut tick, unfinished.is_some());
     let (spent, answered) = (tick.spent, tick.answer_count);
     for ticket in state.tickets.iter().filter(|ticket| !ticket.is_done) {
         if let Ok((_, _, request, ..)) = requests.get(ticket.question.entity) {
@@ -225,8 +225,7 @@ struct Tick<'a, 'r> {
     requests: &'a mut Requests<'r>,
     terrain: &'a Terrain,
     pool: &'a Pool,
-    /// The rest of the budget.
-    left: u64,
+    budget: u64,
     spent: u64,
     answer_count: u64,
 }
@@ -270,11 +269,6 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
 }
 
 impl Tick<'_, '_> {
-    fn spend(&mut self, charge: u64) {
-        self.spent += charge;
-        self.left -= charge;
-    }
-
     /// Marks a ticket as not for short searches.
     fn set_long(&mut self, ticket: &mut Ticket) {
         ticket.is_long = true;
@@ -367,11 +361,9 @@ impl SearchState {
         if let Some(front) = due.next().filter(|ticket| ticket.waited_ticks > 0) {
             front.least_allotment = share / 2;
         }
-        let (mut first, mut left) = (0, share);
-        while self.gather(&mut first, left) {
-            let spent = self.run_batch(tick);
-            left -= spent;
-            tick.spend(spent);
+        let mut first = 0;
+        while self.gather(&mut first, share - tick.spent) {
+            tick.spent += self.run_batch(tick);
         }
     }
 
@@ -398,7 +390,7 @@ impl SearchState {
         let Self { tickets, batch, searchers, estimate, .. } = self;
         let jobs = batch.iter().map(|&place| &tickets[place]);
         searchers.set(jobs.map(|ticket| (ticket.question, ticket.allotment(estimate))));
-        let most = (tick.left + tick.spent) / 4;
+        let most = tick.budget / 4;
         let mut charge = 0;
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
             let ticket = &mut tickets[place];
@@ -420,10 +412,10 @@ impl SearchState {
 
     /// Begins long searches, for what the tick has left: the one that was interrupted, or else the first
     /// ones that wait.
-    fn begin_long(&mut self, tick: &mut Tick, goes_on: bool, budget: u64) {
+    fn begin_long(&mut self, tick: &mut Tick, goes_on: bool) {
         let mut workshop = self.background.workshop();
         if !goes_on {
-            self.choose_long(tick.left, budget, &mut workshop.slice);
+            self.choose_long(tick.budget - tick.spent, tick.budget, &mut workshop.slice);
         }
         if !goes_on && (workshop.copy.is_some() || !workshop.slice.questions.is_empty()) {
             follow(&mut workshop.copy, tick.terrain);
@@ -431,7 +423,8 @@ impl SearchState {
         if workshop.slice.questions.is_empty() {
             return;
         }
-        (workshop.slice.allotment, workshop.slice.spent) = (tick.left, tick.spent);
+        let left = tick.budget - tick.spent;
+        (workshop.slice.allotment, workshop.slice.spent) = (left, tick.spent);
         workshop.slice.seen = tick.terrain.version();
         workshop.stage = Stage::Waiting;
         for question in &workshop.slice.questions {

@@ -4,7 +4,7 @@ use crate::cell::Cell;
 use crate::cost::Weight;
 use crate::direction::MoveRule;
 use crate::grid::Grid;
-use crate::line::{Point, is_free};
+use crate::line::{Point, is_before, is_free};
 use crate::link::is_step;
 use crate::path::outcome::Path;
 use crate::terrain::Terrain;
@@ -46,10 +46,7 @@ pub(crate) fn heaviest(
     let (dx, dy) = (u32::from(from.x.abs_diff(to.x)), u32::from(from.y.abs_diff(to.y)));
     let next_x = |x: u16| if to.x > from.x { x + 1 } else { x.wrapping_sub(1) };
     let next_y = |y: u16| if to.y > from.y { y + 1 } else { y.wrapping_sub(1) };
-    let is_behind = |cell: Cell| {
-        cell.x.abs_diff(to.x) > at.x.abs_diff(to.x) || cell.y.abs_diff(to.y) > at.y.abs_diff(to.y)
-    };
-    let is_free = |cell| grid.is_open(cell) || is_behind(cell);
+    let is_free = |cell| grid.is_open(cell) || is_before(cell, at, to);
     let open_weight = |cell: Cell| grid.weight(cell).filter(|_| is_free(cell));
     let mut cell = from;
     let mut heaviest = open_weight(cell)?;

@@ -46,7 +46,7 @@ use crate::terrain::Terrain;
 
 pub use crate::avoid::{AvoidState, avoid};
 pub use crate::flow_agent::{follow_flow, settle_flows};
-pub use crate::follow::{SeenTerrain, follow, push_out, retry};
+pub use crate::follow::{follow, push_out, retry};
 pub use crate::obstacle::{BlockedCells, TerrainMut, block_cells};
 pub use crate::search::{SearchState, search};
 pub use crate::wander::wander;
@@ -111,7 +111,8 @@ pub fn save(world: &mut World) {
         .save(Codec::<SearchReport>::plain())
         .save_part(BlockedCells::CODEC, BlockedCells::to_save, BlockedCells::load)
         .save_part(SavedSearch::CODEC, SearchState::to_save, SearchState::load)
-        .save_part(GridVersion::CODEC, SeenTerrain::version, SeenTerrain::load)
+        .save(GridVersion::CODEC)
+        .renamed::<GridVersion>("formic_nav::follow::SeenTerrain")
         // All of it is computed anew in each tick.
         .rebuild::<AvoidState>();
 }

@@ -37,13 +37,13 @@ impl<'a> Ground<'a> {
 
     /// The legal directions from a cell inside the grid.
     #[inline]
-    fn moves(self, cell: Cell) -> u8 {
+    pub(crate) fn moves(self, cell: Cell) -> u8 {
         self.moves[usize::from(self.grid.ring(cell))]
     }
 
     /// The cell one legal step away, and the units of the step.
     #[inline]
-    fn step(self, cell: Cell, direction: Direction) -> (Cell, u64) {
+    pub(crate) fn step(self, cell: Cell, direction: Direction) -> (Cell, u64) {
         let next = direction.step_inside(cell);
         let weight = self.grid.weight_inside(cell).max(self.grid.weight_inside(next));
         (next, LENGTHS[direction as usize] * weight.factor())

@@ -120,14 +120,8 @@ impl HashState for Path {
 impl Path {
     /// Creates a path of no cells, for a search to fill.
     #[must_use]
-    pub const fn new() -> Self {
-        Self {
-            cells: Vec::new(),
-            cost: Cost::ZERO,
-            version: GridVersion::ZERO,
-            bounds: Bounds::NOTHING,
-            marks: Vec::new(),
-        }
+    pub fn new() -> Self {
+        Self::default()
     }
 
     /// The cells from start to goal.

@@ -7,6 +7,7 @@
 //! smaller sides. The idea is that of decremental connectivity by Even and Shiloach (1981); here every
 //! region stays exact under digging as well.
 
+use crate::grid::count_u32;
 use crate::region::hierarchy::{Flooded, Hierarchy};
 
 /// A neighbourhood falls into at most four parts: one per side, or per corner.
@@ -94,7 +95,7 @@ impl Flood {
             let mark = nodes.mark(seed);
             // Several seeds can be of one node.
             if *mark < self.stamp {
-                *mark = self.stamp + index_u32(i);
+                *mark = self.stamp + count_u32(i);
                 let front = &mut self.fronts[i];
                 front.nodes.clear();
                 front.nodes.push(seed);
@@ -105,7 +106,7 @@ impl Flood {
     }
 
     fn advance_stamp(&mut self, hierarchy: &mut Hierarchy) {
-        let step = index_u32(PART_COUNT_MAX);
+        let step = count_u32(PART_COUNT_MAX);
         // The marks of a stamp must not overflow either.
         self.stamp = match self.stamp.checked_add(2 * step) {
             Some(end) => end - step,
@@ -121,7 +122,7 @@ impl Flood {
     #[inline]
     fn reach(&mut self, i: usize, next: u32, mark: &mut u32) -> bool {
         if *mark < self.stamp {
-            *mark = self.stamp + index_u32(i);
+            *mark = self.stamp + count_u32(i);
             self.fronts[i].nodes.push(next);
             return false;
         }
@@ -168,10 +169,4 @@ impl Flood {
     fn parts(&self) -> impl Iterator<Item = usize> + '_ {
         (0..self.front_count).filter(|&i| self.fronts[i].part == i)
     }
-}
-
-/// An index of floods, of which there are four, as part of a mark.
-#[expect(clippy::cast_possible_truncation, reason = "at most PART_COUNT_MAX")]
-const fn index_u32(i: usize) -> u32 {
-    i as u32
 }
