@@ -64,8 +64,9 @@ pub(crate) fn mapped<B: Bundle>(bundle: B, map: &mut dyn FnMut(Entity) -> Entity
     B::from_parts(parts)
 }
 
-/// The components of a bundle, as they are moved into a row and out of it. No other crate can name it,
-/// and its functions call no user code except `map_entities`.
+/// The components of a bundle, as they are moved into a row and out of it. No other crate can name it.
+/// Two of its functions call user code: `map_entities`, and `register`, to which a type that is new to the
+/// world says its name.
 ///
 /// # Safety
 /// `COUNT` is the number of components that `register` appends, in declared order. `write` initialises,

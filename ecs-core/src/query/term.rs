@@ -11,7 +11,8 @@ use crate::mask::Rows;
 use crate::storage::ChunkVersions;
 
 /// A condition on archetypes and rows. No other crate can name this trait: a crate could implement it for
-/// `&T` and `&mut T` of its own types, which count as local to it. The functions call no user code.
+/// `&T` and `&mut T` of its own types, which count as local to it. `state` calls user code, if a type that is
+/// new to the world says its name; the other functions call none.
 ///
 /// Unsafe code relies on this trait. `State` belongs to this term alone, or to terms that ask for the
 /// same. `state` only looks up ids or registers types, and adds to the access. `slots` gives the

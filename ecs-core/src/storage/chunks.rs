@@ -228,12 +228,16 @@ impl Chunks {
     }
 
     /// Reserves the next rows, up to `wanted` of them in one chunk. Returns the first, and how many there
-    /// are. The rows are unowned until [`commit_rows`](Self::commit_rows).
+    /// are, at least one. The rows are unowned until [`commit_rows`](Self::commit_rows).
+    ///
+    /// # Panics
+    /// Panics if none is wanted.
     pub(crate) fn reserve_rows(
         &mut self,
         pool: &mut BlockPool,
         wanted: usize,
     ) -> (RowAddress, usize) {
+        assert!(wanted > 0, "a row is wanted");
         let first = self.reserve_row(pool);
         (first, wanted.min(self.capacity(first.chunk) - first.row))
     }

@@ -214,12 +214,15 @@ impl World {
     /// its observers panics, since nothing would ever remove it later (I-19).
     #[cold]
     pub(crate) fn finish_cleanup(&mut self, entity: Entity) {
-        let mut was_triggered = false;
+        let (id, mut was_triggered) = (self.id(), false);
         finish(|| {
             if !core::mem::replace(&mut was_triggered, true) {
                 self.trigger_despawn(entity, false);
             }
-            self.remove_despawned(entity, false);
+            // If an observer put another world here, which panics, its entity of this handle is another one.
+            if self.id() == id {
+                self.remove_despawned(entity, false);
+            }
         });
     }
 

@@ -3,6 +3,7 @@
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
 use formic_ecs::{ByIdError, ChildOf, Despawned, Event, EventKind, NoSuchEntity};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::{Arc, Mutex};
 
 #[derive(Component, Clone, Debug, PartialEq)]
@@ -334,4 +335,21 @@ fn an_entity_goes_with_its_last_cleanup_also_where_an_observer_panics() {
         assert!(!world.contains(entity) && world.contains(friend));
         assert_eq!(ledger.live(), 0);
     }
+}
+
+#[test]
+fn an_observer_that_exchanges_the_world_costs_the_other_one_no_entity() {
+    let (mut world, mut other) = (World::new(), World::new());
+    let (entity, same) = (world.spawn(Socket(1)), other.spawn(Position(5.0)));
+    assert_eq!(entity, same, "a handle of both worlds");
+    let other = Mutex::new(other);
+    world.hooks().observe::<Position>(EventKind::Despawn, move |world: &mut World, _| {
+        std::mem::swap(world, &mut other.lock().expect("once"));
+    });
+    world.despawn(entity).expect("alive");
+    assert!(world.insert(entity, Position(0.0)).is_ok(), "it is there to be cleaned up");
+    let exchange = AssertUnwindSafe(|| drop(world.remove::<Socket>(entity)));
+    assert!(catch_unwind(exchange).is_err());
+    check(&world);
+    assert_eq!(world.get(same), Ok(&Position(5.0)), "this one was not despawned");
 }

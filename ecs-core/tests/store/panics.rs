@@ -3,6 +3,8 @@
 
 use crate::support::{Counted, Ledger, panics_as_planned};
 use formic_ecs::prelude::*;
+use formic_ecs::{EventKind, HashRule};
+use std::cell::Cell;
 
 #[derive(Component, Clone, Copy, Debug, PartialEq)]
 struct Number(u64);
@@ -290,7 +292,7 @@ fn a_drop_in_a_bulk_change() {
 fn a_map_of_entities_in_instantiate() {
     struct Mapped(Counted);
     impl Component for Mapped {
-        const HASH: formic_ecs::HashRule<Self> = formic_ecs::HashRule::Unhashed;
+        const HASH: HashRule<Self> = HashRule::Unhashed;
         const CLONE: Option<fn(&Self) -> Self> = Some(|mapped| Self(mapped.0.clone()));
         const MAP_ENTITIES: Option<fn(&mut Self, &mut dyn FnMut(Entity) -> Entity)> =
             Some(|_, _| panic!("planned: map"));
@@ -455,4 +457,58 @@ fn a_bundle_with_a_component_twice_in_a_buffer_harms_nothing_at_playback() {
     assert!(std::panic::catch_unwind(play).is_err());
     assert_eq!(world.len(), ROWS);
     assert_intact(&mut world, &ledger, 0);
+}
+
+std::thread_local! {
+    static SAYS_NAME: Cell<bool> = const { Cell::new(false) };
+}
+
+#[derive(Clone)]
+struct Shy(Counted);
+
+impl Component for Shy {
+    const HASH: HashRule<Self> = HashRule::Fields(|shy, hasher| hasher.write_u64(shy.0.number()));
+
+    fn name() -> &'static str {
+        assert!(SAYS_NAME.get(), "planned: name");
+        "tests.shy"
+    }
+}
+
+/// A type says its name when the world meets it: before anything has changed.
+#[test]
+fn the_name_of_a_type_that_is_new_to_the_world() {
+    type Use = fn(&mut World, Entity, Shy);
+    let uses: [Use; 9] = [
+        |world, _, shy| _ = world.spawn(shy),
+        |world, _, shy| drop(world.spawn_batch([(Number(0), shy)])),
+        |world, all, shy| drop(world.insert(all, (shy, Number(0)))),
+        |world, all, _| drop(world.remove::<(Number, Shy)>(all)),
+        |world, _, shy| _ = world.bulk::<()>().insert(shy),
+        |world, _, shy| {
+            let mut commands = CommandBuffer::new(world);
+            commands.spawn_batch([shy.clone(), shy]);
+            commands.play(world);
+        },
+        |world, all, shy| {
+            let mut commands = CommandBuffer::new(world);
+            (0..2).for_each(|_| commands.insert(all, shy.clone()));
+            commands.play(world);
+        },
+        |world, _, _| _ = world.query::<(&mut Number, &Shy)>().count(),
+        |world, _, _| _ = world.hooks().observe::<Shy>(EventKind::Add, |_, _| {}),
+    ];
+    for use_it in uses {
+        let ledger = Ledger::default();
+        let (mut world, all) = filled(&ledger);
+        SAYS_NAME.set(false);
+        let shy = Shy(ledger.value(1));
+        assert!(panics_as_planned(|| use_it(&mut world, all[0], shy)));
+        assert_intact(&mut world, &ledger, 0);
+        SAYS_NAME.set(true);
+        use_it(&mut world, all[0], Shy(ledger.value(2)));
+        world.check().expect("every invariant holds");
+        drop(world);
+        assert_eq!(ledger.live(), 0);
+    }
 }
