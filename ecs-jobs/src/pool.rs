@@ -34,8 +34,10 @@ use std::ops::Range;
 /// may be held across a call, as long as no job of that call takes it. The exceptions, across which no
 /// job of the pool may take it, are [`broadcast`](Self::broadcast) and the calls that run any job:
 /// [`flush`](Self::flush), [`block_on`](Self::block_on), [`try_run_one`](Self::try_run_one),
-/// [`run_until`](Self::run_until) and [`run_until_done`](Self::run_until_done). On the [main
-/// thread](Self::on_main), waits for a job also run the jobs for that thread.
+/// [`run_until`](Self::run_until) and [`run_until_done`](Self::run_until_done); and in a pool without
+/// threads also [`schedule`](Self::schedule), [`cancel`](Self::cancel) and a [`Gate`] that is opened or
+/// dropped, which run all jobs that are ready. On the [main thread](Self::on_main), waits for a job also
+/// run the jobs for that thread.
 ///
 /// # Panics in jobs
 ///

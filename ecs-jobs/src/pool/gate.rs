@@ -15,7 +15,9 @@ use crate::sync::{Weak, downgrade};
 /// Only that call opens a gate, and a thread that waits for a job after the gate does not look for the
 /// code that will open it. So the thread that holds the gate must not wait for a job after it. If a job
 /// is to open the gate, a waiting thread may be the only one that can run that job: such a thread must
-/// wait with [`run_until_done`](Pool::run_until_done), which runs any job. Flushing or dropping a pool
+/// wait with [`run_until_done`](Pool::run_until_done), which runs any job. In a pool without threads, opening
+/// or dropping a gate runs all jobs that are ready, so none of these may wait for a job after another gate
+/// of this thread. Flushing or dropping a pool
 /// waits for its gates as well, including gates held by a future and gates that were forgotten.
 ///
 /// ```
