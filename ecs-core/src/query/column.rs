@@ -202,23 +202,14 @@ impl<'w, T> Values<'w, T> {
         Self { start: start.0, marker: PhantomData }
     }
 
-    /// Returns the column that contains `run`, which has the rows of the token.
+    /// Returns the column that contains `run`, which was made with this token for as long as it lasts.
     #[inline]
-    pub(crate) fn of_run(run: &'w [T], token: &RangeToken<'w>) -> Self {
+    pub(crate) fn of_run(run: impl Into<NonNull<[T]>>, token: &RangeToken<'w>) -> Self {
+        let run = run.into();
         debug_assert_eq!(run.len(), token.rows.len());
-        // SAFETY: `read_run` made the run with this token (`QueryParts`), so the column has
+        // SAFETY: `read_run` or `write_run` made the run with this token (`QueryParts`), so the column has
         // `token.rows.start` rows before it, in the same block (I-3).
-        let start = unsafe { NonNull::from(run).cast::<T>().sub(token.rows.start) };
-        Self { start, marker: PhantomData }
-    }
-
-    /// The same as [`of_run`](Self::of_run), for a column that is written.
-    #[inline]
-    pub(crate) fn of_run_mut(run: &'w mut [T], token: &RangeToken<'w>) -> Self {
-        debug_assert_eq!(run.len(), token.rows.len());
-        // SAFETY: `write_run` made the run with this token (`QueryParts`), so the column has
-        // `token.rows.start` rows before it, in the same block (I-3).
-        let start = unsafe { NonNull::from(run).cast::<T>().sub(token.rows.start) };
+        let start = unsafe { run.cast::<T>().sub(token.rows.start) };
         Self { start, marker: PhantomData }
     }
 

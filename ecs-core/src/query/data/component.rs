@@ -121,7 +121,7 @@ impl<T: Component> QueryParts for &mut T {
         run: Self::Run<'w>,
         token: &RangeToken<'w>,
     ) -> Self::Fetch<'w> {
-        WriteFetch { values: Values::of_run_mut(run, token), stamps: None }
+        WriteFetch { values: Values::of_run(run, token), stamps: None }
     }
 
     #[inline]
