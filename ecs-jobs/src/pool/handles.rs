@@ -37,9 +37,10 @@ impl Pool {
     ///
     /// The job runs on any thread of the pool, or on a thread that waits for it; it runs whether or not a
     /// thread waits. In a pool without threads it has run when this call returns, unless the call is made
-    /// from inside a job that was scheduled this way; what a job schedules there has run by then, too, so
-    /// one that schedules itself again without end keeps the call from returning. To schedule a job
-    /// [after](Self::after) others, [in the background](Self::in_background) or [on the main
+    /// from inside a job that such a call runs; what a job schedules there has run by then, too, so one
+    /// that schedules itself again without end keeps the call from returning. A job that was not ready by
+    /// then, and runs in a wait, runs what it schedules inside itself: that must not wait for it. To
+    /// schedule a job [after](Self::after) others, [in the background](Self::in_background) or [on the main
     /// thread](Self::on_main), use these calls.
     ///
     /// # Panics
