@@ -49,10 +49,12 @@ impl ScheduleBuilder {
     /// others that are allowed.
     #[must_use]
     pub fn allow_ambiguities_about<T: 'static>(mut self) -> Self {
+        // It may be both, and a component may have a name of its own.
+        self.allowed.push(|_| type_name::<T>().into());
         self.allowed.push(|world| {
             let is_it = |info: &&ComponentInfo| info.type_id() == Some(TypeId::of::<T>());
             let component = world.components().iter().find(is_it);
-            component.map_or_else(|| type_name::<T>().into(), |info| info.name().to_string())
+            component.map_or_else(String::new, |info| info.name().to_string())
         });
         self
     }

@@ -282,6 +282,20 @@ fn exclusive_systems_run_nested_schedules() {
 }
 
 #[test]
+fn ambiguities_about_a_type_that_is_a_component_and_a_resource_are_silenced_at_once() {
+    #[derive(Component)]
+    #[component(name = "weather")]
+    struct Weather;
+    fn blow(_here: Query<&mut Weather>) {}
+    fn rain(_there: ResMut<Weather>) {}
+    let mut world = World::new();
+    let all = || Schedule::builder().add((blow, rain)).add((blow, rain));
+    assert_eq!(all().build(&mut world).unwrap().ambiguities().len(), 2);
+    let schedule = all().allow_ambiguities_about::<Weather>().build(&mut world).unwrap();
+    assert_eq!(schedule.ambiguities(), []);
+}
+
+#[test]
 fn ambiguities_are_silenced_one_by_one_or_by_what_they_are_about() {
     fn add(mut number: ResMut<u32>) {
         *number += 1;
