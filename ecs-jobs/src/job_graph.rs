@@ -111,17 +111,25 @@ impl<'env> JobGraph<'env> {
         let Self { names, bodies, row, is_shared, .. } = self;
         let run = |graph: &StaticGraph, is_shared| {
             let run_job = |job: usize, body: &mut Body<'env>| {
-                let before = look_ns.map(|look_ns| pool.now_ns().saturating_add(look_ns));
-                let span = pool.span(&names[job]);
+                let _span = pool.span(&names[job]);
                 body(pool);
-                drop(span);
-                if let Some(before) = before {
-                    graph.record_cost(job, pool.now_ns().saturating_sub(before), true);
-                }
+            };
+            let measure = |job: usize, body: &mut Body<'env>, look_ns: u64| {
+                let before = pool.now_ns();
+                run_job(job, body);
+                let took = pool.now_ns().saturating_sub(before);
+                graph.record_cost(job, took.saturating_sub(look_ns), true);
             };
             if is_shared {
-                let run_shared = |_slot, job: usize| run_job(job, &mut bodies[job].lock());
-                graph.run_together(pool.shared(), row, run_shared);
+                graph.run_together(pool.shared(), row, |_slot, job| {
+                    let body = &mut bodies[job].lock();
+                    match look_ns {
+                        None => run_job(job, body),
+                        Some(look_ns) => measure(job, body, look_ns),
+                    }
+                });
+            } else if let Some(look_ns) = look_ns {
+                row.iter().for_each(|&job| measure(job, bodies[job].get_mut(), look_ns));
             } else {
                 row.iter().for_each(|&job| run_job(job, bodies[job].get_mut()));
             }

@@ -259,13 +259,8 @@ pub(crate) struct OpenGroups(Queue<OpenGroup>);
 
 /// Invariant J-1: a listed group is alive. Its owner removes it from the list, under the list's lock,
 /// before it leaves its frame, and only when no thread is in the group and none would find work there.
+#[derive(Debug)]
 struct OpenGroup(NonNull<dyn TaskSource>);
-
-impl std::fmt::Debug for OpenGroup {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        write!(f, "OpenGroup({:p})", self.0)
-    }
-}
 
 // SAFETY: `TaskSource` is `Sync`, and J-1 keeps it alive for a thread that finds it here.
 unsafe impl Send for OpenGroup {}

@@ -1,21 +1,15 @@
 //! Numbers for threads.
 
 use crate::sync::{thread_local, unique_number};
-use std::cell::Cell;
 
 /// Returns a number that no other thread of this process ever has.
 ///
 /// The standard library's id needs a reference-counted handle.
 pub(crate) fn thread_id() -> u64 {
     thread_local! {
-        static ID: Cell<u64> = const { Cell::new(0) };
+        static ID: u64 = unique_number();
     }
-    ID.with(|id| {
-        if id.get() == 0 {
-            id.set(unique_number());
-        }
-        id.get()
-    })
+    ID.with(|id| *id)
 }
 
 #[cfg(not(any(loom, shuttle)))]

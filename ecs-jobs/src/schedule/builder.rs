@@ -186,15 +186,12 @@ impl ScheduleBuilder {
         };
         let expected = built.expected()?;
         let graph = graph::compile(&Input {
-            node_count,
             expected: &expected,
             ranking: &ranking(node_count, self.shuffle),
             names: &names,
             declared: &declared,
             conflicts: &conflicts,
-            is_silenced: &|first, second| {
-                silenced.contains(&(first.min(second), first.max(second)))
-            },
+            silenced: &silenced,
             after_earlier: &after_earlier,
             is_allowed: &|first, second, about| {
                 let both_allow = [first, second].map(|node| &built.accesses[node].allowed);

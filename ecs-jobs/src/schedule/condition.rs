@@ -1,7 +1,6 @@
 //! Run conditions: whether a system runs in this tick.
 
 use std::any::type_name;
-use std::fmt;
 use std::marker::PhantomData;
 
 use formic_ecs::{QueryFilter, World};
@@ -58,11 +57,7 @@ pub struct Condition {
     pub(super) test: Box<dyn Test>,
 }
 
-impl fmt::Debug for Condition {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_tuple("Condition").field(&self.name).finish()
-    }
-}
+debug_fields!([] Condition: name);
 
 /// The behaviour of a condition.
 pub(super) trait Test: Send {

@@ -8,26 +8,21 @@ use super::error::ScheduleError;
 use super::group::{Placement, Set, SetConfig, StepKind, Target};
 use super::name;
 
-/// The role of a node of the graph.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+/// A node of the graph.
 pub(super) enum DraftNode {
-    /// A member, by its number.
-    Member(usize),
+    /// A system, and the sets that contain it, at any depth.
+    Member(Member, Vec<usize>),
     /// The shared conditions of a set, by its number; it begins the set.
     SharedCondition(usize),
 }
 
 /// The configuration of systems and groups, by number.
 pub(super) struct Draft {
-    pub(super) members: Vec<Member>,
     pub(super) sets: Vec<SetConfig>,
-    /// For each member, the sets that contain it, at any depth.
-    pub(super) around_members: Vec<Vec<usize>>,
     /// For each set, the sets that contain it, at any depth.
     pub(super) around_sets: Vec<Vec<usize>>,
     /// In the order of adding; the conditions of a set precede the first of its systems.
     pub(super) nodes: Vec<DraftNode>,
-    member_nodes: Vec<usize>,
     /// For each set, the node or boundary before everything in it, and the boundary after it.
     set_ends: Vec<[usize; 2]>,
 }
@@ -57,35 +52,42 @@ impl Draft {
             outer.push(numbers_of(&named, &mut sets));
         }
         let all_around = |direct: &Vec<usize>| all_around(direct, &outer);
-        let around_members: Vec<_> = direct.iter().map(all_around).collect();
         let around_sets: Vec<_> = outer.iter().map(all_around).collect();
 
         let has_condition = |&set: &usize| !sets[set].place.conditions.is_empty();
         let mut shared_conditions: Vec<usize> = (0..sets.len()).filter(has_condition).collect();
         shared_conditions.sort_by_key(|&set| around_sets[set].len());
         let mut nodes = Vec::new();
-        for (member, around) in around_members.iter().enumerate() {
+        for (member, around) in members.into_iter().zip(direct.iter().map(all_around)) {
             let (first, later): (Vec<_>, _) =
                 shared_conditions.into_iter().partition(|set| around.contains(set));
             nodes.extend(first.into_iter().map(DraftNode::SharedCondition));
-            nodes.push(DraftNode::Member(member));
+            nodes.push(DraftNode::Member(member, around));
             shared_conditions = later;
         }
         let boundaries_of = |set: usize| [0, 1].map(|end| nodes.len() + 2 * set + end);
         let mut set_ends: Vec<_> = (0..sets.len()).map(boundaries_of).collect();
-        let mut member_nodes = vec![0; members.len()];
-        for (node, &kind) in nodes.iter().enumerate() {
-            match kind {
-                DraftNode::Member(member) => member_nodes[member] = node,
-                DraftNode::SharedCondition(set) => set_ends[set][0] = node,
+        for (number, node) in nodes.iter().enumerate() {
+            if let DraftNode::SharedCondition(set) = *node {
+                set_ends[set][0] = number;
             }
         }
-        Self { members, sets, around_members, around_sets, nodes, member_nodes, set_ends }
+        Self { sets, around_sets, nodes, set_ends }
+    }
+
+    /// The systems by their nodes, with the sets that contain them.
+    fn members(&self) -> impl Iterator<Item = (usize, &Member, &[usize])> {
+        self.nodes.iter().enumerate().filter_map(|(number, node)| match node {
+            DraftNode::Member(member, around) => Some((number, member, &**around)),
+            DraftNode::SharedCondition(_) => None,
+        })
     }
 
     /// Those of the given sets that have conditions and systems, the largest first.
     pub(super) fn shared_conditions_of(&self, sets: &[usize]) -> Vec<usize> {
-        let has_shared_condition = |&&set: &&usize| self.set_ends[set][0] < self.nodes.len();
+        // A node begins it, in place of the boundary beside the one at its end.
+        let has_shared_condition =
+            |&&set: &&usize| self.set_ends[set][0] + 1 != self.set_ends[set][1];
         let mut shared_conditions: Vec<_> =
             sets.iter().filter(has_shared_condition).copied().collect();
         shared_conditions.sort_by_key(|&set| (self.around_sets[set].len(), set));
@@ -94,16 +96,16 @@ impl Draft {
 
     /// The nodes of the members in a set, directly or not.
     fn nodes_in(&self, set: usize) -> Vec<usize> {
-        let all = self.around_members.iter().zip(&self.member_nodes);
-        all.filter(|(around, _)| around.contains(&set)).map(|(_, &node)| node).collect()
+        let inside = self.members().filter(|(.., around)| around.contains(&set));
+        inside.map(|(node, ..)| node).collect()
     }
 
     /// The names of nodes and set boundaries.
     pub(super) fn names(&self) -> Vec<String> {
-        let nodes = self.nodes.iter().map(|&kind| match kind {
-            DraftNode::Member(member) => name::of_system(self.members[member].system.name()),
+        let nodes = self.nodes.iter().map(|node| match node {
+            DraftNode::Member(member, _) => name::of_system(member.system.name()),
             DraftNode::SharedCondition(set) => {
-                let config = &self.sets[set];
+                let config = &self.sets[*set];
                 let conditions: Vec<_> =
                     config.place.conditions.iter().map(Condition::name).collect();
                 let whose = config.set.group().map(|_| format!(" of {}", config.set.name()));
@@ -117,7 +119,7 @@ impl Draft {
     /// The declared steps between nodes and set boundaries: the first runs before the second.
     pub(super) fn declared(&self) -> Result<Steps, ScheduleError> {
         let mut steps = Steps::new();
-        for (member, &node) in self.members.iter().zip(&self.member_nodes) {
+        for (node, member, _) in self.members() {
             let asking = || name::of_system(member.system.name());
             self.place(&member.place, [node, node], &asking, &mut steps)?;
         }
@@ -166,14 +168,14 @@ impl Draft {
 
     /// The nodes that are meant to run after everything added before them.
     pub(super) fn after_earlier(&self) -> Vec<usize> {
-        let members = self.members.iter().zip(&self.member_nodes);
-        members.filter(|(member, _)| member.is_after_earlier).map(|(_, &node)| node).collect()
+        let members = self.members().filter(|(_, member, _)| member.is_after_earlier);
+        members.map(|(node, ..)| node).collect()
     }
 
     /// The pairs of nodes that were declared ambiguous on purpose, the smaller number first.
     pub(super) fn silenced(&self) -> BTreeSet<(usize, usize)> {
         let mut pairs = BTreeSet::new();
-        for (member, &node) in self.members.iter().zip(&self.member_nodes) {
+        for (node, member, _) in self.members() {
             for &target in &member.ambiguous_with {
                 let others = match target {
                     Target::Type(..) => self.nodes_of(target),
@@ -195,8 +197,7 @@ impl Draft {
     fn nodes_of(&self, target: Target) -> Vec<usize> {
         let is_meant =
             |member: &Member| matches!(target, Target::Type(key, _) if key == member.key);
-        let all = self.members.iter().zip(&self.member_nodes);
-        all.filter(|(member, _)| is_meant(member)).map(|(_, &node)| node).collect()
+        self.members().filter(|(_, member, _)| is_meant(member)).map(|(node, ..)| node).collect()
     }
 
     /// The nodes of a target; for a group, the boundary at its beginning (0) or end (1).

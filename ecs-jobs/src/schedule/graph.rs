@@ -1,5 +1,7 @@
 //! The compilation of systems and their order to an acyclic graph.
 
+use std::collections::BTreeSet;
+
 use super::error::{Ambiguity, ScheduleError};
 use super::group::StepKind;
 use crate::static_graph::{cycle, topological_order};
@@ -8,15 +10,14 @@ use crate::static_graph::{cycle, topological_order};
 /// followed by *set boundaries*, two for each group, which stand for its beginning and its end and do
 /// nothing.
 pub(super) struct Input<'a> {
-    pub(super) node_count: usize,
     /// The names of nodes and set boundaries.
     pub(super) names: &'a [String],
     /// The first runs before the second.
     pub(super) declared: &'a [(usize, usize, StepKind)],
     /// The accesses in which two nodes conflict.
     pub(super) conflicts: &'a dyn Fn(usize, usize) -> Vec<String>,
-    /// Whether two nodes were declared ambiguous on purpose.
-    pub(super) is_silenced: &'a dyn Fn(usize, usize) -> bool,
+    /// The pairs that were declared ambiguous on purpose, the smaller number first.
+    pub(super) silenced: &'a BTreeSet<(usize, usize)>,
     /// The nodes that are meant to run after all earlier ones, unless another order is declared.
     pub(super) after_earlier: &'a [usize],
     /// Whether an ambiguity of two nodes about this is allowed.
@@ -136,7 +137,8 @@ pub(super) fn compile(input: &Input<'_>) -> Result<Graph, ScheduleError> {
                 steps.push((first, second, StepKind::Unsynced));
             }
             about.retain(|name| !(input.is_allowed)(first, second, name));
-            if !about.is_empty() && !(input.is_silenced)(first, second) {
+            let pair = (first.min(second), first.max(second));
+            if !about.is_empty() && !input.silenced.contains(&pair) {
                 let [first, second] = [first, second].map(|node| input.names[node].clone());
                 ambiguities.push(Ambiguity { first, second, about });
             }
@@ -161,7 +163,7 @@ fn reduced(
     steps: &[(usize, usize, StepKind)],
     reach: &Reachability,
 ) -> Vec<Vec<usize>> {
-    let back = reach.transposed(input.node_count);
+    let back = reach.transposed(input.ranking.len());
     let next = next_of(input, steps);
     let between_nodes = |from: usize, to: usize| {
         reach.row(from).iter().zip(back.row(to)).any(|(after, before)| after & before != 0)
@@ -175,7 +177,7 @@ fn reduced(
                 if std::mem::replace(&mut seen[to], true) {
                     continue;
                 }
-                if to >= input.node_count {
+                if to >= input.ranking.len() {
                     open.push(to);
                 } else if !between_nodes(from, to) {
                     found.push(to);
@@ -185,5 +187,5 @@ fn reduced(
         found.sort_unstable();
         found
     };
-    (0..input.node_count).map(from_node).collect()
+    (0..input.ranking.len()).map(from_node).collect()
 }

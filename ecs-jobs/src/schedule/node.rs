@@ -120,8 +120,8 @@ impl Built {
             shared_conditions: draft.sets.iter().map(|_| AtomicBool::new(true)).collect(),
             aging: Vec::new(),
         };
-        let mut members = std::mem::take(&mut draft.members).into_iter();
-        for (&kind, name) in draft.nodes.iter().zip(names) {
+        let nodes = std::mem::take(&mut draft.nodes);
+        for (node, name) in nodes.into_iter().zip(names) {
             let info = |role, around: &[usize], sets: &[usize], rate| NodeInfo {
                 name: name.clone(),
                 role,
@@ -131,16 +131,14 @@ impl Built {
                 sets: sets.iter().map(|&set| draft.sets[set].set).collect(),
                 records_commands: false,
             };
-            match kind {
-                DraftNode::Member(number) => {
-                    let Member { key, mut system, place, rate, .. } =
-                        members.next().expect("each member is one node");
+            match node {
+                DraftNode::Member(member, around) => {
+                    let Member { key, mut system, place, rate, .. } = member;
                     let access = system.initialize(world);
                     check_clashes(name, &access)?;
                     let is_exclusive = access.is_exclusive();
                     let role = if is_exclusive { Role::Exclusive(key) } else { Role::System(key) };
-                    let around = &draft.around_members[number];
-                    let info = info(role, around, around, rate);
+                    let info = info(role, &around, &around, rate);
                     built.push(info, Some(system), place.conditions, access, world)?;
                 }
                 DraftNode::SharedCondition(set) => {

@@ -220,39 +220,42 @@ impl Schedule {
         let Plan { parts, within_stages, turns, .. } = plan;
         let Part::Stage(order) = &parts[part] else { return };
         let has_clock = run.measure || Timeline::IS_KEPT;
-        let now_ns = || if has_clock { pool.now_ns() } else { 0 };
+        let clock_ns = || if has_clock { pool.now_ns() } else { 0 };
         let run_nodes = |graph: &StaticGraph, is_shared| {
             let note = |slot, number, outcome, before| {
-                let now = now_ns();
-                if has_clock {
-                    timeline.note_node(slot, number, outcome, [before, now]);
-                    run.note_cost(graph, number, outcome, now.saturating_sub(before));
-                }
+                let now = pool.now_ns();
+                timeline.note_node(slot, number, outcome, [before, now]);
+                run.note_cost(graph, number, outcome, now.saturating_sub(before));
                 now
             };
             if is_shared {
                 let cell = world.cell_for(&declared[part], order.len());
                 let run_node = |slot: usize, number: usize| {
-                    let before = now_ns();
+                    let before = clock_ns();
                     let Node { info, state } = &nodes[number];
                     // A version slot of its own: its writes count as new for the systems before it when
                     // they run the next time.
                     let part = WorldAccess::Declared(cell.version_slot(turns[number]));
                     let mut state = state.lock();
                     let outcome = info.take_turn(&mut state, shared_conditions, part, pool, run);
-                    note(slot, number, outcome, before);
+                    if has_clock {
+                        note(slot, number, outcome, before);
+                    }
                 };
                 return graph.run_together(pool.shared(), order, run_node);
             }
+            let slot = pool.worker_count();
             let mut cells = world.serial_cells_for(&declared[part], order.len());
-            let mut before = now_ns();
+            let mut before = clock_ns();
             for (place, &number) in order.iter().enumerate() {
                 let Node { info, state } = &mut nodes[number];
                 let outcome = cells.lend(place, &info.rights, |cell| {
                     let part = WorldAccess::Declared(cell);
                     info.take_turn(state.get_mut(), shared_conditions, part, pool, run)
                 });
-                before = note(pool.worker_count(), number, outcome, before);
+                if has_clock {
+                    before = note(slot, number, outcome, before);
+                }
             }
         };
         let decision = (run.measure, &mut shared[part]);

@@ -120,9 +120,8 @@ impl FailureLog {
 
 impl Drop for Failures {
     fn drop(&mut self) {
-        let log = std::mem::take(self.log.get_mut());
+        let untaken = std::mem::take(&mut self.log.get_mut().untaken);
         // Payloads are values of the user, see `note_panic`.
-        log.untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
-        log.panics.into_values().filter_map(|panic| panic.take()).for_each(discard);
+        untaken.into_iter().filter_map(|panic| panic.take()).for_each(discard);
     }
 }

@@ -3,7 +3,6 @@
 use std::any::{Any, TypeId, type_name};
 use std::cmp::Reverse;
 use std::collections::HashMap;
-use std::fmt;
 // Not that of the models, which holds no `dyn`: they load no games.
 use std::sync::Arc;
 
@@ -78,11 +77,7 @@ pub(in crate::schedule) type Put = Box<dyn FnOnce(&mut dyn Any, &World)>;
 /// A change to a world that is made once everything was read.
 pub(in crate::schedule) type Change = Box<dyn FnOnce(&mut World)>;
 
-impl fmt::Debug for SaveRules {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.debug_set().entries(self.types.values().map(|rule| rule.name)).finish()
-    }
-}
+debug_fields!([] SaveRules:; types = |it| it.types.values().map(|rule| rule.name).collect::<Vec<_>>());
 
 impl Default for SaveRules {
     fn default() -> Self {
