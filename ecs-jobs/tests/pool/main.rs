@@ -1,6 +1,7 @@
 //! The pool: scopes, loops, joins, jobs with handles, hosts and guests, panics and sleep.
 
 mod broadcast;
+mod cancel;
 mod futures;
 mod gates;
 mod guests;
@@ -10,6 +11,7 @@ mod hosting_edges;
 mod join;
 mod load;
 mod loops;
+mod main_thread;
 mod nested;
 mod panics;
 mod parallel;

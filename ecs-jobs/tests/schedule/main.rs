@@ -13,6 +13,7 @@ mod params;
 mod planted;
 mod query_rows;
 mod save;
+mod save_files;
 mod shared_targets;
 #[path = "../support/mod.rs"]
 mod support;
