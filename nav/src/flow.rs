@@ -197,19 +197,24 @@ impl FlowField {
         SettledFlow { wave: &self.wave, terrain }.link(cell)
     }
 
+    /// Whether a path from a cell is known, as it is for most agents in most ticks.
+    #[inline]
+    pub(crate) fn is_final(&self, terrain: &Terrain, cell: Cell) -> bool {
+        self.version == terrain.version()
+            && terrain.grid().contains(cell)
+            && self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED)
+    }
+
     /// Returns what is known of a cell, without computing anything.
     pub(crate) fn known(&self, terrain: &Terrain, cell: Cell) -> Known {
-        if self.version != terrain.version() {
-            return Known::NotYet(None);
-        }
-        if !terrain.grid().contains(cell) {
-            return Known::Unreachable;
-        }
-        if self.wave.final_cost(cell).is_some_and(|cost| cost != UNREACHED) {
+        if self.is_final(terrain, cell) {
             let direction = self.wave.direction(cell);
             let step = direction.map(|direction| direction.step_inside(cell));
             let step = step.or_else(|| self.wave.link(terrain.ground(), cell));
             return step.map_or(Known::Goal, Known::Step);
+        }
+        if self.version != terrain.version() {
+            return Known::NotYet(None);
         }
         if !self.is_reachable(terrain, cell) {
             return Known::Unreachable;

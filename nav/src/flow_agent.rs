@@ -112,7 +112,8 @@ pub fn settle_flows(
     agents.for_each(|(position, follower)| {
         let field = fields.get_on(follower.field, &terrain);
         let Some((cell, (field, terrain))) = position.cell().zip(field) else { return };
-        if matches!(field.known(terrain, cell), Known::NotYet(_)) {
+        if !field.is_final(terrain, cell) && matches!(field.known(terrain, cell), Known::NotYet(_))
+        {
             fields.want(follower.field, cell);
         }
     });

@@ -177,6 +177,7 @@ impl Wave {
 
     /// The cost of a cell if it is final, [`UNREACHED`] if no goal can be reached from there, and `None`
     /// if the wave has to run on to know.
+    #[inline]
     pub(crate) fn final_cost(&self, cell: Cell) -> Option<u64> {
         if !self.repair.is_done() {
             return None;
