@@ -636,3 +636,31 @@ fn a_panic_of_a_codec_while_a_game_is_loaded_leaves_world_schedule_and_rules() {
     save.load(&mut other, &mut its_schedule).unwrap();
     assert_eq!(hash(&other), hash(&world));
 }
+
+#[test]
+fn a_panic_of_the_drop_of_a_resource_that_is_replaced_leaves_the_loaded_one() {
+    struct Grumpy(u64);
+    impl Drop for Grumpy {
+        fn drop(&mut self) {
+            assert!(self.0 != 1, "planned: a drop");
+        }
+    }
+    let game = |value| {
+        let mut world = World::new();
+        world.insert_resource(Grumpy(value));
+        let codec = Codec::custom(
+            |it: &Grumpy, bytes| Codec::plain().write(&it.0, bytes),
+            |bytes| Codec::plain().read(bytes).map(Grumpy),
+        );
+        SaveRules::of(&mut world).save::<Grumpy>(codec);
+        let schedule = Schedule::builder().build(&mut world).unwrap();
+        (world, schedule)
+    };
+    let (world, schedule) = game(2);
+    let save = Save::of(&world, &schedule).unwrap();
+    let (mut other, mut its_schedule) = game(1);
+    let load = std::panic::AssertUnwindSafe(|| drop(save.load(&mut other, &mut its_schedule)));
+    std::panic::catch_unwind(load).expect_err("the one before is dropped");
+    assert_eq!(other.resource::<Grumpy>().unwrap().0, 2);
+    save.load(&mut other, &mut its_schedule).unwrap();
+}

@@ -3,12 +3,14 @@
 use std::any::{Any, TypeId, type_name};
 use std::cmp::Reverse;
 use std::collections::HashMap;
+use std::panic::resume_unwind;
 // Not that of the models, which holds no `dyn`: they load no games.
 use std::sync::Arc;
 
 use formic_ecs::{Archetype, Codec, CodecError, Component, Entity, World};
 
 use super::Unsaved;
+use crate::panic_slot::catch;
 
 /// The rules for saving values outside the rows, by type: resources, [`Local`](crate::Local)s and events.
 /// It is a resource of the world.
@@ -248,8 +250,10 @@ impl SaveRules {
             remove: |world| drop(world.remove_resource::<T>()),
             store: |world, version, put| {
                 let mut value = world.remove_resource::<T>();
-                put(&mut value, world);
+                // A panic of a rule, or of the drop of the value before, takes no resource away.
+                let stored = catch(|| put(&mut value, world));
                 value.map(|value| world.restore_resource(value, version));
+                stored.unwrap_or_else(|payload| resume_unwind(payload));
             },
             extent,
             write,
