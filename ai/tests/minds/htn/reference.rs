@@ -181,15 +181,21 @@ fn steps(plan: &Plan, domain: &Domain) -> Vec<usize> {
     plan.names(domain).map(|name| name[1..].parse().unwrap()).collect()
 }
 
+/// Facts to start with, whether there are longer plans than are tried out, and all others.
+fn tried_out(random: &mut RandomStream, spec: &Spec) -> (Vec<u32>, bool, Vec<Vec<usize>>) {
+    let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
+    let (mut is_cut, mut all) = (false, Vec::new());
+    all_plans(spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+    (start, is_cut, all)
+}
+
 #[test]
 fn the_cheapest_plan_costs_what_trying_out_everything_finds() {
     let mut judged = [0, 0];
     for seed in 0..3_000 {
         let random = &mut RandomStream::new(seed);
         let spec = random_spec(random);
-        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
-        let (mut is_cut, mut all) = (false, Vec::new());
-        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        let (start, is_cut, all) = tried_out(random, &spec);
         if is_cut {
             continue;
         }
@@ -223,9 +229,7 @@ fn the_first_plan_is_the_one_that_the_order_of_the_methods_names() {
     for seed in 0..3_000 {
         let random = &mut RandomStream::new(seed);
         let spec = random_spec(random);
-        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
-        let (mut is_cut, mut all) = (false, Vec::new());
-        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        let (start, is_cut, all) = tried_out(random, &spec);
         if is_cut {
             continue;
         }
@@ -283,9 +287,7 @@ fn of_plans_that_cost_the_same_it_is_always_the_same_one() {
         let mut spec = random_spec(random);
         // Few costs and small ones, so that many plans cost the same.
         spec.operators.iter_mut().for_each(|operator| operator.cost /= 4);
-        let start: Vec<u32> = spec.facts.iter().map(|&max| below(random, max + 1)).collect();
-        let (mut is_cut, mut all) = (false, Vec::new());
-        all_plans(&spec, &start, &[Task::Compound(0)], &mut Vec::new(), &mut is_cut, &mut all);
+        let (start, _, all) = tried_out(random, &spec);
         let first = domain(&spec, Preference::Cheapest);
         let Ok(plan) = first.plan(&start) else { continue };
         let cost = |plan: &Vec<usize>| -> u64 {
