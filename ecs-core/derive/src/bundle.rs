@@ -58,7 +58,7 @@ fn where_clause(input: &DeriveInput, fields: &Fields) -> WhereClause {
 
 /// Returns a pattern that destructures a struct, and the names that it gives to the fields.
 pub(crate) fn pattern(fields: &Fields) -> (Tokens, Vec<Tokens>) {
-    let names = (0..fields.len()).map(|number| format_ident!("field_{number}"));
+    let names = (0..fields.len()).map(|number| format_ident!("__field_{number}"));
     let names: Vec<Tokens> = names.map(|name| quote! { #name }).collect();
     let members = fields.members();
     (quote! { { #(#members: #names),* } }, names)

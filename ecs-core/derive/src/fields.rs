@@ -92,18 +92,18 @@ pub(crate) fn field_access(input: &DeriveInput, options: &Options) -> Tokens {
         Data::Struct(data) => {
             let (pattern, read, write) = access_of_fields(&data.fields, 0, options.editable);
             (
-                quote! { let Self #pattern = value; #read },
-                quote! { let Self #pattern = value; #write },
+                quote! { let Self #pattern = __value; #read },
+                quote! { let Self #pattern = __value; #write },
             )
         }
         Data::Enum(data) if !data.variants.is_empty() => access_of_variants(data, options.editable),
         _ => return default,
     };
     let write = if options.editable {
-        quote! { |value, place, text| { _ = place; #write } }
+        quote! { |__value, __place, __text| { _ = __place; #write } }
     } else {
         // Fields may be private because unsafe code relies on them.
-        quote! { |_, _, text| _formic_ecs::__private::not_editable(text) }
+        quote! { |_, _, __text| _formic_ecs::__private::not_editable(__text) }
     };
     quote! {
         #default
@@ -114,7 +114,7 @@ pub(crate) fn field_access(input: &DeriveInput, options: &Options) -> Tokens {
                 ShowTwo as _,
             };
             ::core::option::Option::Some(_formic_ecs::FieldFns {
-                read: |value, emit| { _ = &emit; #read },
+                read: |__value, __emit| { _ = &__emit; #read },
                 write: #write,
             })
         };
@@ -126,7 +126,7 @@ pub(crate) fn field_access(input: &DeriveInput, options: &Options) -> Tokens {
 fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
     let members: Vec<Member> = fields.members().collect();
     let names: Vec<Ident> =
-        (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
+        (0..members.len()).map(|number| format_ident!("__field_{number}")).collect();
     let places = first..first + members.len();
     let texts = fields.iter().zip(0_usize..).map(|(field, number)| {
         field.ident.as_ref().map_or_else(|| number.to_string(), |name| name.unraw().to_string())
@@ -134,18 +134,18 @@ fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, T
     let types = fields.iter().map(|field| &field.ty);
     let probe = quote! { _formic_ecs::__private::FieldProbe::of };
     let read = quote! {
-        #( emit(_formic_ecs::__private::field_text(
+        #( __emit(_formic_ecs::__private::field_text(
             #texts,
             ::core::any::type_name::<#types>(),
-            _formic_ecs::__private::offset_in(value, #names),
+            _formic_ecs::__private::offset_in(__value, #names),
             (&&&&&&#probe(#names)).formic_show(#names),
             #editable,
         )); )*
     };
     let write = quote! {
-        match place {
-            #( #places => (&&&&&&#probe(&*#names)).formic_set(#names, text), )*
-            _ => _formic_ecs::__private::not_editable(text),
+        match __place {
+            #( #places => (&&&&&&#probe(&*#names)).formic_set(#names, __text), )*
+            _ => _formic_ecs::__private::not_editable(__text),
         }
     };
     (quote! { { #(#members: #names),* } }, read, write)
@@ -163,7 +163,7 @@ fn access_of_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) 
         let (ident, text) = (&variant.ident, variant.ident.unraw().to_string());
         let read = quote! {
             Self::#ident #pattern => {
-                emit(_formic_ecs::__private::variant_text(#text, #is_editable));
+                __emit(_formic_ecs::__private::variant_text(#text, #is_editable));
                 #read
             }
         };
@@ -171,11 +171,11 @@ fn access_of_variants(data: &syn::DataEnum, editable: bool) -> (Tokens, Tokens) 
     });
     let (reads, writes): (Vec<Tokens>, Vec<Tokens>) = arms.unzip();
     let write = quote! {
-        #( if place == 0 && text == #texts {
-            *value = Self::#units {};
+        #( if __place == 0 && __text == #texts {
+            *__value = Self::#units {};
             return ::core::result::Result::Ok(());
         } )*
-        match value { #(#writes)* }
+        match __value { #(#writes)* }
     };
-    (quote! { match value { #(#reads)* } }, write)
+    (quote! { match __value { #(#reads)* } }, write)
 }

@@ -63,8 +63,8 @@ fn expand_hash_state(mut input: DeriveInput) -> Result<Tokens> {
     let implementation = quote! {
         #[automatically_derived]
         impl #impl_generics _formic_ecs::HashState for #ident #type_generics #where_clause {
-            fn hash_state(&self, hasher: &mut _formic_ecs::StateHasher) {
-                let value = self;
+            fn hash_state(&self, __hasher: &mut _formic_ecs::StateHasher) {
+                let __value = self;
                 #hash_fields
             }
         }
@@ -246,7 +246,7 @@ fn hash(input: &DeriveInput, options: &Options, implemented: &Tokens) -> Result<
         quote! { #rule::Bytes(_formic_ecs::__private::bytes_of_packed::<Self>()) }
     } else {
         let hash_fields = hash_fields(&input.data)?;
-        quote! { #rule::Fields(|value, hasher| { #hash_fields }) }
+        quote! { #rule::Fields(|__value, __hasher| { #hash_fields }) }
     };
     let is_probed = !options.unhashed && input.generics.params.is_empty();
     let value = if is_probed {
@@ -279,30 +279,30 @@ fn is_packed(input: &DeriveInput) -> bool {
     packed
 }
 
-/// Generates the statements that hash every field of `value` with `hasher`.
+/// Generates the statements that hash every field of `__value` with `__hasher`.
 fn hash_fields(data: &Data) -> Result<Tokens> {
     let of_fields = |fields: &Fields| {
         let members: Vec<Member> = fields.members().collect();
         let names: Vec<Ident> =
-            (0..members.len()).map(|number| format_ident!("field_{number}")).collect();
+            (0..members.len()).map(|number| format_ident!("__field_{number}")).collect();
         (
             quote! { { #(#members: #names),* } },
-            quote! { #((&&&HashProbe(#names)).formic_hash_to(hasher);)* },
+            quote! { #((&&&HashProbe(#names)).formic_hash_to(__hasher);)* },
         )
     };
     let seen = match data {
         Data::Struct(data) => {
             let (pattern, hash_fields) = of_fields(&data.fields);
-            quote! { let Self #pattern = value; #hash_fields }
+            quote! { let Self #pattern = __value; #hash_fields }
         }
-        Data::Enum(data) if data.variants.is_empty() => quote! { match *value {} },
+        Data::Enum(data) if data.variants.is_empty() => quote! { match *__value {} },
         Data::Enum(data) => {
             let arms = data.variants.iter().zip(0_u64..).map(|(variant, number)| {
                 let (pattern, hash_fields) = of_fields(&variant.fields);
                 let ident = &variant.ident;
-                quote! { Self::#ident #pattern => { hasher.write_u64(#number); #hash_fields } }
+                quote! { Self::#ident #pattern => { __hasher.write_u64(#number); #hash_fields } }
             });
-            quote! { match value { #(#arms)* } }
+            quote! { match __value { #(#arms)* } }
         }
         Data::Union(data) => {
             return Err(Error::new(
@@ -314,7 +314,7 @@ fn hash_fields(data: &Data) -> Result<Tokens> {
     Ok(quote! {
         #[allow(unused_imports)]
         use _formic_ecs::__private::{HashProbe, HashBytes as _, HashElements as _, HashByState as _};
-        _ = hasher;
+        _ = __hasher;
         #seen
     })
 }
@@ -432,8 +432,8 @@ fn map_entities(data: &Data) -> Result<Option<Tokens>> {
     }
     let map_fn = map_fn();
     Ok(Some(quote! {
-        const MAP_ENTITIES: ::core::option::Option<#map_fn> = ::core::option::Option::Some(|value, map| {
-            #( _formic_ecs::MapEntities::map_entities(&mut value.#members, map); )*
+        const MAP_ENTITIES: ::core::option::Option<#map_fn> = ::core::option::Option::Some(|__value, __map| {
+            #( _formic_ecs::MapEntities::map_entities(&mut __value.#members, __map); )*
         });
     }))
 }

@@ -29,7 +29,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
         Member::Unnamed(index) => index.index.to_string(),
     });
     let kept: Vec<Ident> =
-        (0..fields.len()).map(|number| format_ident!("field_{number}")).collect();
+        (0..fields.len()).map(|number| format_ident!("__field_{number}")).collect();
     let state = without_lifetimes(&input.generics, &lifetimes)?;
     let (_, state_type, state_where) = state.split_for_impl();
     let state_params = &state.params;
@@ -56,45 +56,45 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
                 type Item<'_run> = #ident <#(#arguments),*>;
 
                 fn init(
-                    world: &mut _formic_jobs::__private::World,
-                    access: &mut _formic_jobs::SystemAccess,
+                    __world: &mut _formic_jobs::__private::World,
+                    __access: &mut _formic_jobs::SystemAccess,
                 ) -> Self::State {
-                    _ = (&world, &access);
+                    _ = (&__world, &__access);
                     _ParamState {
-                        #(#kept: access.of_field(#names, |access| #params::init(world, access)),)*
+                        #(#kept: __access.of_field(#names, |__access| #params::init(__world, __access)),)*
                         _marker: ::core::marker::PhantomData,
                     }
                 }
 
                 fn fetch<'_run>(
-                    state: &'_run mut Self::State,
-                    context: _formic_jobs::RunContext<'_run>,
+                    __state: &'_run mut Self::State,
+                    __context: _formic_jobs::RunContext<'_run>,
                 ) -> ::core::result::Result<Self::Item<'_run>, _formic_jobs::ParamError> {
-                    _ = (&state, &context);
+                    _ = (&__state, &__context);
                     ::core::result::Result::Ok(#ident {
-                        #(#members: #params::fetch(&mut state.#kept, context)?,)*
+                        #(#members: #params::fetch(&mut __state.#kept, __context)?,)*
                     })
                 }
 
                 fn visit_commands(
-                    state: &mut Self::State,
-                    visit: &mut dyn ::core::ops::FnMut(&mut [_formic_jobs::__private::CommandBuffer]),
+                    __state: &mut Self::State,
+                    __visit: &mut dyn ::core::ops::FnMut(&mut [_formic_jobs::__private::CommandBuffer]),
                 ) {
-                    _ = (&state, &visit);
-                    #(#params::visit_commands(&mut state.#kept, visit);)*
+                    _ = (&__state, &__visit);
+                    #(#params::visit_commands(&mut __state.#kept, __visit);)*
                 }
 
-                fn finish(state: &mut Self::State, context: _formic_jobs::RunContext<'_>) {
-                    _ = (&state, &context);
-                    #(#params::finish(&mut state.#kept, context);)*
+                fn finish(__state: &mut Self::State, __context: _formic_jobs::RunContext<'_>) {
+                    _ = (&__state, &__context);
+                    #(#params::finish(&mut __state.#kept, __context);)*
                 }
 
                 fn visit_state(
-                    state: &mut Self::State,
-                    archive: &mut _formic_jobs::StateArchive<'_>,
+                    __state: &mut Self::State,
+                    __archive: &mut _formic_jobs::StateArchive<'_>,
                 ) {
-                    _ = (&state, &archive);
-                    #(#params::visit_state(&mut state.#kept, archive);)*
+                    _ = (&__state, &__archive);
+                    #(#params::visit_state(&mut __state.#kept, __archive);)*
                 }
             }
         };

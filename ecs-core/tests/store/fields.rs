@@ -266,7 +266,9 @@ fn a_value_whose_fields_are_not_known_is_cut_off_as_well() {
     assert!(text.len() < 1_100, "{} bytes", text.len());
 }
 
-/// What a program may call its own things: blanket methods with short names, and names of the prelude.
+/// What a program may call its own things: blanket methods with short names, names of the prelude, and
+/// constants in lower case, which are patterns wherever a variable is declared.
+#[allow(non_upper_case_globals)]
 mod own_names {
     use std::fmt::Debug;
 
@@ -301,11 +303,38 @@ mod own_names {
         pub(super) value: Option,
         pub(super) hasher: u8,
     }
+
+    macro_rules! constants {
+        ($($name:ident)*) => { $( pub(super) const $name: u8 = 1; )* };
+    }
+    constants! { value hasher emit place text map field_0 field_1 }
+
+    #[derive(Component, Clone, Copy, Debug, PartialEq)]
+    #[component(editable)]
+    pub(super) enum Mood {
+        Calm,
+        Angry { since: u8 },
+    }
+
+    #[derive(Component, Debug)]
+    pub(super) struct Friend(#[component(entity)] pub(super) Entity);
+
+    #[derive(Bundle)]
+    pub(super) struct Imp {
+        pub(super) mood: Mood,
+        pub(super) friend: Friend,
+    }
+
+    #[derive(QueryData)]
+    pub(super) struct ImpRow<'w> {
+        pub(super) mood: &'w Mood,
+        pub(super) friend: &'w Friend,
+    }
 }
 
 #[test]
 fn names_of_the_program_do_not_get_in_the_way_of_the_derive() {
-    use own_names::{Option, Set, Show, Sign};
+    use own_names::{Friend, Imp, ImpRow, Mood, Option, Set, Show, Sign};
     let mut world = World::new();
     let sign = |text: &str| Sign { value: Option(text.into()), hasher: 7 };
     let entity = world.spawn(sign("north"));
@@ -325,4 +354,17 @@ fn names_of_the_program_do_not_get_in_the_way_of_the_derive() {
     other.set(1, "2");
     other.hash_to(3);
     assert!(other.show().starts_with("Sign"));
+
+    let constants = {
+        use own_names::{emit, field_0, field_1, hasher, map, place, text, value};
+        [value, hasher, emit, place, text, map, field_0, field_1]
+    };
+    assert_eq!(constants, [1; 8]);
+    let mood = Mood::Angry { since: 3 };
+    let imp = world.spawn(Imp { mood, friend: Friend(entity) });
+    let row = world.query::<ImpRow<'_>>().iter().map(|row| (*row.mood, row.friend.0)).next();
+    assert_eq!(row, Some((mood, entity)));
+    let component = id::<Mood>(&mut world);
+    world.by_id_mut().set_field(imp, component, 0, "Calm").expect("a variant without fields");
+    assert_eq!(*world.get::<Mood>(imp).expect("there"), Mood::Calm);
 }

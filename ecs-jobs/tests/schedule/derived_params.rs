@@ -37,6 +37,20 @@ struct Everything<'a>(Around<'a>, Effects<'a, 'a, Entity>);
 #[derive(SystemParam)]
 struct Nothing {}
 
+/// Constants in lower case are patterns wherever a variable is declared.
+#[allow(non_upper_case_globals)]
+mod own_names {
+    use super::*;
+
+    macro_rules! constants {
+        ($($name:ident)*) => { $( pub(super) const $name: u8 = 1; )* };
+    }
+    constants! { world access state context visit archive field_0 }
+
+    #[derive(SystemParam)]
+    pub(super) struct Breeze<'w>(pub(super) Res<'w, Wind>);
+}
+
 fn aim(mut archers: Query<(Entity, &Target)>, mut all: Everything, _nothing: Nothing) {
     let Everything(around, effects) = &mut all;
     assert!(effects.pool.parallelism() > 0);
@@ -148,4 +162,22 @@ fn a_parameter_that_cannot_be_had_says_why_with_its_system() {
     assert!(missing.contains("run_both") && missing.contains("Wind"), "{missing}");
     let odd = message(&mut range(), 2);
     assert!(odd.contains("run_both") && odd.contains("the number of the tick is odd"), "{odd}");
+}
+
+#[test]
+fn constants_of_the_program_do_not_get_in_the_way_of_the_derive() {
+    let constants = {
+        use own_names::{access, archive, context, field_0, state, visit, world};
+        [world, access, state, context, visit, archive, field_0]
+    };
+    assert_eq!(constants, [1; 7]);
+    fn feel(breeze: own_names::Breeze, mut felt: ResMut<f32>) {
+        *felt = breeze.0.0;
+    }
+    let mut world = World::new();
+    world.insert_resource(Wind(2.5));
+    world.insert_resource(0.0_f32);
+    let mut schedule = Schedule::builder().add(feel).build(&mut world).expect("no conflict");
+    schedule.run(&mut world, &pool(1));
+    assert_eq!(*world.resource::<f32>().expect("there"), 2.5);
 }
