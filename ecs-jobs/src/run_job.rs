@@ -214,6 +214,16 @@ pub(crate) fn add_job<D: Copy + Into<JobId>>(
     id
 }
 
+/// A job that is done when all of `some` are.
+pub(crate) fn combine<D: Copy + Into<JobId>>(shared: &Shared, some: &[D]) -> JobId {
+    let id = shared.slots.combine(some);
+    if is_kept("tell_combined") {
+        // If all of them have ended, so has a job that a thread in `flush` may have counted.
+        shared.announce_condition();
+    }
+    id
+}
+
 /// Adds a job without dependencies that no thread claims before it is opened or cancelled.
 pub(crate) fn add_gate(shared: &Shared) -> JobId {
     let mut claimed = shared.slots.take(JobKind::GATE);
@@ -224,7 +234,7 @@ pub(crate) fn add_gate(shared: &Shared) -> JobId {
 
 /// Turns a gate into an ordinary job after these, unless it was cancelled.
 pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after: &[D]) {
-    let all = shared.slots.combine(after);
+    let all = combine(shared, after);
     // A dependency that waits for the gate closes a cycle.
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         if let Some(claimed) = shared.slots.claim(id) {

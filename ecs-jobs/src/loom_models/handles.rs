@@ -6,10 +6,11 @@ use super::{explore, explore_within};
 use crate::complete::wait_for_job;
 use crate::context::WorkerContext;
 use crate::job_queue::JobQueue;
-use crate::run_job::{add_gate, add_job, cancel_job, open_gate, run_job, take_any};
+use crate::run_job::{add_gate, add_job, cancel_job, combine, open_gate, run_job, take_any};
 use crate::shared::Shared;
 use crate::slots::{JobId, JobKind, Slots};
 use crate::sync::Deadline;
+use crate::task_group::TaskGroup;
 use crate::worker::{run_until, run_worker, wait_for_all};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
@@ -325,6 +326,51 @@ fn the_end_of_all_jobs_is_not_missed_for_an_id_of_no_use_in_the_queue() {
         });
         wait_for_all(&shared, false);
         other.join().unwrap();
+    });
+}
+
+/// A job that waits for others ends without a thread that runs it, if those have ended.
+#[test]
+fn the_end_of_all_jobs_is_not_missed_where_ended_jobs_are_combined() {
+    explore("flush against combine", || {
+        let shared = hosted();
+        let other = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || combine::<JobId>(&shared, &[])
+        });
+        wait_for_all(&shared, false);
+        assert!(shared.slots.is_done(other.join().unwrap()));
+    });
+}
+
+/// A worker that is in a group, as in a scope, does not come to its job of the broadcast until the flush
+/// that it is in returns.
+#[test]
+fn a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts() {
+    explore_within(0..=2, "flush against broadcast", || {
+        let (shared, mut places) = Shared::new(1);
+        let (shared, deed) = (Arc::new(shared), Deed::new());
+        let ran = Arc::new(AtomicUsize::new(0));
+        let worker = thread::spawn({
+            let (shared, place) = (Arc::clone(&shared), places.remove(0));
+            let ran = Arc::clone(&ran);
+            move || {
+                WorkerContext::with_worker(&shared, place, |context| {
+                    let group = TaskGroup::new(0);
+                    context.inside(&group, || wait_for_all(&shared, false));
+                    run_until(&shared, None, || ran.load(Ordering::Relaxed) == 1);
+                });
+            }
+        });
+        let kind = JobKind::Pinned(JobKind::thread_of(0));
+        let (inside, ran) = (deed.clone(), Arc::clone(&ran));
+        let own = add_job::<JobId>(&shared, kind, "", &[], move || {
+            inside.act();
+            ran.store(1, Ordering::Relaxed);
+        });
+        wait_for_job(&shared, own, None).unwrap();
+        deed.see();
+        worker.join().unwrap();
     });
 }
 

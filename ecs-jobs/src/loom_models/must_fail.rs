@@ -135,6 +135,18 @@ fn who_brings_a_job_for_one_worker_has_to_wake_it() {
 }
 
 #[test]
+fn who_combines_what_has_ended_has_to_tell_who_waits_for_all() {
+    let model = "handles::the_end_of_all_jobs_is_not_missed_where_ended_jobs_are_combined";
+    must_fail_without("tell_combined", model, "deadlock");
+}
+
+#[test]
+fn a_flush_must_not_wait_for_a_broadcast() {
+    let model = "handles::a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts";
+    must_fail_without("broadcast_is_apart", model, "deadlock");
+}
+
+#[test]
 fn a_look_at_a_slot_needs_the_order_of_both_sides() {
     let model = "slots::a_job_that_is_seen_ready_is_seen_to_be_for_the_main_thread";
     must_fail_without("state", model, "another thread");

@@ -5,7 +5,7 @@ use crate::context::WorkerContext;
 use crate::handle::{JobError, JobHandle, JobPanic};
 use crate::panic_slot::{PanicSlot, catch, discard};
 use crate::pool::{JobBuilder, Pool};
-use crate::run_job::cancel_job;
+use crate::run_job::{cancel_job, combine};
 use crate::slots::JobKind;
 use crate::sync::{Arc, Deadline, Mutex};
 use crate::worker::wait_for_all;
@@ -243,7 +243,7 @@ impl Pool {
     /// ```
     pub fn combine(&self, handles: &[JobHandle]) -> JobHandle {
         self.check(handles);
-        JobHandle { pool: self.shared.number, id: self.shared.slots.combine(handles) }
+        JobHandle { pool: self.shared.number, id: combine(&self.shared, handles) }
     }
 
     /// Returns whether the job is done: it has run, panicked, or was cancelled. Its effects are visible

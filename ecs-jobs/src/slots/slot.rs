@@ -129,8 +129,9 @@ impl JobKind {
     /// Whether a flush waits for jobs of the kind with this number: for all but those of a broadcast, whose
     /// caller waits for them. A worker that waits for the call that flushes does not come to its own.
     #[inline]
-    pub(super) const fn is_flushed(number: u32) -> bool {
-        number <= Self::MAIN.number() || number == Self::GATE.number()
+    pub(super) fn is_flushed(number: u32) -> bool {
+        let is_of_broadcast = number > Self::MAIN.number() && number != Self::GATE.number();
+        !is_of_broadcast || !is_kept("broadcast_is_apart")
     }
 
     pub(super) const fn number(self) -> u32 {
