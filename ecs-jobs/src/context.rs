@@ -255,6 +255,10 @@ impl WorkerContext {
         still_waiting: usize,
         group: Option<&TaskGroup>,
     ) {
+        if group.is_some() && is_kept("tell_before_group") {
+            // Work of a group may take long, and ends no job with a handle.
+            self.tell_conditional(shared);
+        }
         let (was_inactive, was_woken) =
             (self.is_inactive.replace(false), self.is_woken.replace(false));
         if was_inactive {

@@ -2,22 +2,23 @@
 
 #![expect(unsafe_code, reason = "opening a group and its last decrement are modelled here")]
 
-use super::slots::Deed;
+use super::handles::hosted;
+use super::slots::{Deed, claim, published};
 use super::{explore, explore_within};
 use crate::context::WorkerContext;
 use crate::flat_loop::BatchCounter;
 use crate::join::join;
 use crate::queue::Queue;
-use crate::run_job::add_job;
+use crate::run_job::{add_job, run_only};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{JobId, JobKind};
-use crate::task_group::{TaskGroup, TaskSource};
-use crate::wait::wait_until_done;
-use crate::worker::run_worker;
+use crate::task_group::{HelpScope, TaskGroup, TaskSource};
+use crate::wait::{help_once, wait_until_done};
+use crate::worker::{run_worker, wait_for_all};
 use loom::cell::UnsafeCell;
-use loom::sync::Arc;
 use loom::sync::atomic::{AtomicUsize, Ordering};
+use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
 use std::collections::VecDeque;
 use std::ptr::NonNull;
@@ -208,8 +209,8 @@ struct ForOthers<'a> {
     shared: &'a Shared,
     group: TaskGroup,
     queue: AtomicUsize,
-    /// The group that the task waits for first.
-    awaited: Option<&'a TaskGroup>,
+    /// What the task does first.
+    first: &'a (dyn Fn() + Sync),
     ended: TaskGroup,
 }
 
@@ -225,9 +226,7 @@ impl TaskSource for ForOthers<'_> {
     fn run_one(&self, _slot: usize) -> bool {
         let has_taken = self.queue.take();
         if has_taken {
-            if let Some(awaited) = self.awaited {
-                wait_for(self.shared, awaited, None);
-            }
+            (self.first)();
             // SAFETY: the group counts one for the task, which uses it once (J-2).
             unsafe { TaskGroup::finish_one(NonNull::from(&self.ended), &self.shared.sleepers) };
         }
@@ -248,7 +247,7 @@ impl ForOthers<'_> {
 /// Opens a group below `above` or inside the job `id`. It ends only if another thread comes.
 pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
     let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
-    let work = ForOthers { shared, group, queue: AtomicUsize::new(0), awaited: None, ended };
+    let work = ForOthers { shared, group, queue: AtomicUsize::new(0), first: &|| (), ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
     unsafe { work.group.set_parent(above.map(NonNull::from), id) };
     // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
@@ -307,8 +306,8 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
         let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
         let job = Arc::new(TaskGroup::new(1));
         let inside = (Arc::clone(&shared), Arc::clone(&job));
-        let (queue, awaited) = (AtomicUsize::new(1), Some(&*job));
-        let work = ForOthers { shared: &shared, group, queue, awaited, ended };
+        let (queue, first) = (AtomicUsize::new(1), &|| wait_for(&shared, &job, None));
+        let work = ForOthers { shared: &shared, group, queue, first, ended };
         // Both workers sleep, in some schedules.
         thread::yield_now();
         // No thread is woken for the task, as if its owner did not consider that worth the cost.
@@ -322,6 +321,41 @@ fn a_wake_up_for_a_job_that_a_worker_spends_on_a_group_is_passed_on() {
         work.close();
         shared.close();
         workers.into_iter().for_each(|worker| worker.join().unwrap());
+    });
+}
+
+/// The end of a job that a thread has run is told before it turns to work that may take long.
+#[test]
+fn the_end_of_all_jobs_is_not_missed_while_the_thread_of_the_last_is_in_a_group() {
+    explore("flush against a job, and a group behind it", || {
+        let shared = hosted();
+        let id = published(&shared.slots);
+        let has_seen = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = thread::spawn({
+            let (shared, has_seen) = (Arc::clone(&shared), Arc::clone(&has_seen));
+            move || {
+                let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
+                let first = &|| {
+                    let mut seen = has_seen.0.lock().unwrap();
+                    while !*seen {
+                        seen = has_seen.1.wait(seen).unwrap();
+                    }
+                };
+                let queue = AtomicUsize::new(1);
+                let work = ForOthers { shared: &shared, group, queue, first, ended };
+                WorkerContext::with(&shared, |context| {
+                    run_only(&shared, context, claim(&shared.slots, id));
+                    // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
+                    unsafe { shared.open_groups.open(&work) };
+                    assert!(help_once(&shared, context, HelpScope::All, &mut || false));
+                    work.close();
+                });
+            }
+        });
+        wait_for_all(&shared, false);
+        *has_seen.0.lock().unwrap() = true;
+        has_seen.1.notify_one();
+        other.join().unwrap();
     });
 }
 

@@ -141,6 +141,13 @@ fn who_combines_what_has_ended_has_to_tell_who_waits_for_all() {
 }
 
 #[test]
+fn who_turns_to_a_group_has_to_tell_first_of_the_jobs_that_it_has_ended() {
+    let model =
+        "groups::the_end_of_all_jobs_is_not_missed_while_the_thread_of_the_last_is_in_a_group";
+    must_fail_without("tell_before_group", model, "deadlock");
+}
+
+#[test]
 fn a_flush_must_not_wait_for_a_broadcast() {
     let model = "handles::a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts";
     must_fail_without("broadcast_is_apart", model, "deadlock");
