@@ -2,6 +2,7 @@
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
+use std::time::{Duration, Instant};
 
 use crate::rng::Rng;
 use crate::sim::Sim;
@@ -153,6 +154,42 @@ fn reachability_and_paths_over_links_are_exact_under_random_edits() {
     }
     assert!(linked > 200, "{linked} links were crossed");
     assert!(with_landmarks > 60, "{with_landmarks} of 80 rounds with landmarks");
+}
+
+/// Rooms of 3 x 3 cells, which only links join: one way to the east, both ways to the south.
+fn rooms_joined_by_links(side: u16) -> Terrain {
+    let cells = u32::from(side) * 4;
+    let grid = Grid::from_fn(cells, cells, |cell| cell.x % 4 != 3 && cell.y % 4 != 3).unwrap();
+    let room = |x: u16, y: u16| Cell::new(x * 4 + 1, y * 4 + 1);
+    let mut links = Vec::new();
+    for (x, y) in (0..side).flat_map(|x| (0..side).map(move |y| (x, y))) {
+        if x + 1 < side {
+            links.push(Link::new(room(x, y), room(x + 1, y), 1));
+        }
+        if y + 1 < side {
+            links.push(Link::new(room(x, y), room(x, y + 1), 1));
+            links.push(Link::new(room(x, y + 1), room(x, y), 1));
+        }
+    }
+    Terrain::new(grid, MoveRule::default()).with_links(links)
+}
+
+#[test]
+fn an_edit_between_thousands_of_links_does_not_take_a_search_from_each() {
+    let mut terrain = rooms_joined_by_links(60);
+    let [first, below, last] = [(0, 0), (0, 236), (236, 0)].map(|(x, y)| Cell::new(x, y));
+    let times = [0, 1, 2, 0, 1, 2].map(|x| {
+        let corner = Cell::new(x, 0);
+        assert!(terrain.fill(corner) && terrain.dig(corner));
+        let began = Instant::now();
+        assert!(terrain.reachable(first, last));
+        let time = began.elapsed();
+        assert!(terrain.reachable(first, below) && terrain.reachable(below, first));
+        assert!(!terrain.reachable(last, first) && !terrain.reachable(last, below));
+        time
+    });
+    // A search from each of 3,600 rooms takes 51 million steps.
+    assert!(times.iter().min() < Some(&Duration::from_millis(100)), "{times:?}");
 }
 
 #[test]
