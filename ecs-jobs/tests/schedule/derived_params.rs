@@ -166,14 +166,14 @@ fn a_parameter_that_cannot_be_had_says_why_with_its_system() {
 
 #[test]
 fn constants_of_the_program_do_not_get_in_the_way_of_the_derive() {
+    fn feel(breeze: own_names::Breeze, mut felt: ResMut<f32>) {
+        *felt = breeze.0.0;
+    }
     let constants = {
         use own_names::{access, archive, context, field_0, state, visit, world};
         [world, access, state, context, visit, archive, field_0]
     };
     assert_eq!(constants, [1; 7]);
-    fn feel(breeze: own_names::Breeze, mut felt: ResMut<f32>) {
-        *felt = breeze.0.0;
-    }
     let mut world = World::new();
     world.insert_resource(Wind(2.5));
     world.insert_resource(0.0_f32);
