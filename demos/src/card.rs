@@ -5,7 +5,6 @@ use clap::{ArgMatches, Command, FromArgMatches};
 use formic_ecs::World;
 
 use crate::failure::Failure;
-use crate::interrupt;
 use crate::setup::Setup;
 use crate::simulation::Simulation;
 use crate::text::grouped;
@@ -46,19 +45,6 @@ impl Demo {
         let matches = (self.arguments)(Command::new(self.name)).try_get_matches_from([self.name]);
         let matches = matches.map_err(|error| Failure::Usage(error.to_string()))?;
         (self.build)(setup, &matches)
-    }
-
-    /// Builds the world with arguments that clap has parsed, for a command line: Ctrl-C does not wait for
-    /// it.
-    ///
-    /// # Errors
-    /// Returns an error if the demo rejects its numbers or arguments.
-    pub fn start(
-        &self,
-        setup: &Setup,
-        matches: &ArgMatches,
-    ) -> Result<Box<dyn Simulation>, Failure> {
-        interrupt::building(|| (self.build)(setup, matches))
     }
 
     /// Runs some ticks, and checks that a world that `spoil` has changed fails its check with these words.

@@ -217,7 +217,7 @@ fn of_command(words: &[String], threads: Option<[usize; 2]>) -> Result<Option<St
     let side = |threads| {
         let setup = Setup { threads, ..run.numbers.setup(demo, ticks) };
         let matches = &matches;
-        let start = Box::new(move || demo.start(&setup, matches));
+        let start = Box::new(move || (demo.build)(&setup, matches));
         Side { name: format!("{threads} threads"), start, inputs: &[] }
     };
     let [here, there] = threads.map(side);

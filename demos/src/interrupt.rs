@@ -1,19 +1,19 @@
-//! Ctrl-C: an interrupted run ends after the current tick.
+//! Ctrl-C: it ends the program, or a run after its current tick.
 
-use std::sync::atomic::{AtomicBool, AtomicU32, Ordering};
+use std::sync::atomic::{AtomicBool, Ordering};
 
 static ASKED: AtomicBool = AtomicBool::new(false);
-/// The number of worlds being built.
-static BUILDING: AtomicU32 = AtomicU32::new(0);
+/// Whether a run asks.
+static IS_POLLED: AtomicBool = AtomicBool::new(false);
 
-/// From now on, Ctrl-C or a request to terminate [ends the run](asked) instead of the program. The second
-/// one ends the program at once, and so does the first [while a world is being built](building).
+/// From now on, the first Ctrl-C or request to terminate ends a run that is [polled], with its results. The
+/// second one ends the program at once, and so does the first if there is no such run.
 pub fn listen() {
     #[cfg(not(target_family = "wasm"))]
     {
         let heard = ctrlc::set_handler(|| {
-            // Relaxed: the flag publishes no other data.
-            if ASKED.swap(true, Ordering::Relaxed) || BUILDING.load(Ordering::Relaxed) > 0 {
+            // Relaxed: the flags publish no other data.
+            if ASKED.swap(true, Ordering::Relaxed) || !IS_POLLED.load(Ordering::Relaxed) {
                 std::process::exit(130);
             }
         });
@@ -29,16 +29,10 @@ pub fn asked() -> bool {
     ASKED.load(Ordering::Relaxed)
 }
 
-/// Builds a world. That may take seconds with no results to show yet, so Ctrl-C ends the program
-/// meanwhile.
-pub fn building<T>(build: impl FnOnce() -> T) -> T {
-    struct Built;
-    impl Drop for Built {
-        fn drop(&mut self) {
-            BUILDING.fetch_sub(1, Ordering::Relaxed);
-        }
-    }
-    BUILDING.fetch_add(1, Ordering::Relaxed);
-    let _built = Built;
-    build()
+/// Runs code that checks [`asked`] often, and that writes its results before it ends.
+pub fn polled<T>(run: impl FnOnce() -> T) -> T {
+    IS_POLLED.store(true, Ordering::Relaxed);
+    let result = run();
+    IS_POLLED.store(false, Ordering::Relaxed);
+    result
 }

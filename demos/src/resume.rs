@@ -7,6 +7,7 @@ use crate::arguments::{Results, own_argument};
 use crate::catalogue::DEMOS;
 use crate::cli::DemoCommand;
 use crate::failure::Failure;
+use crate::interrupt;
 use crate::origin::Origin;
 use crate::plan::Plan;
 use crate::recording::Recording;
@@ -29,7 +30,7 @@ pub fn run_of(
     let (demo, matches) =
         origin.read(DEMOS).map_err(|what| Failure::on_file("replay", path, what))?;
     let setup = origin.setup(recording.ticks(), threads.unwrap_or_else(Setup::threads_default));
-    let simulation = demo.start(&setup, &matches)?;
+    let simulation = (demo.build)(&setup, &matches)?;
     let mut plan = Plan::new(demo, setup, Results::default());
     plan.replay = Some(recording);
     Ok((plan, simulation))
@@ -47,7 +48,7 @@ pub fn build(
     let origin = &game.header.origin;
     let (demo, matches) =
         origin.read(DEMOS).map_err(|what| Failure::on_file("load", path, what))?;
-    demo.start(&origin.setup(game.header.ticks, threads), &matches)
+    (demo.build)(&origin.setup(game.header.ticks, threads), &matches)
 }
 
 /// Builds the world of a saved game as it was when it was saved. Also returns lines about the parts of
@@ -155,7 +156,7 @@ pub fn verify(path: &Path, threads: Option<usize>, out: &mut dyn Write) -> Resul
         false => format!("; {}", cut_off(path, &recording)),
     };
     let (plan, mut simulation) = run_of(recording, path, threads)?;
-    let lived = runner::live(&plan, simulation.as_mut())?;
+    let lived = interrupt::polled(|| runner::live(&plan, simulation.as_mut()))?;
     if lived.is_interrupted {
         return Err(Failure::Interrupted { ticks: lived.ticks });
     }

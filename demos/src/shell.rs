@@ -43,7 +43,9 @@ pub fn run(
         Request::Tool(Tool::List) => write!(out, "{}", catalogue::list()).map_err(Failure::Stdout),
         Request::Tool(Tool::Verify { file, threads }) => resume::verify(&file, threads, out),
         Request::Tool(Tool::Diff(arguments)) => diff::run(&arguments, out),
-        Request::Tool(Tool::Serve(arguments)) => serve::run(&arguments, catalogue::DEMOS, out),
+        Request::Tool(Tool::Serve(arguments)) => {
+            interrupt::polled(|| serve::run(&arguments, catalogue::DEMOS, out))
+        }
         Request::Tool(Tool::Path(arguments)) => proofs::path::run(&arguments, out),
         Request::Tool(Tool::Regions(arguments)) => proofs::regions::run(&arguments, out),
     };
@@ -75,9 +77,9 @@ fn run_demo(command: &DemoCommand, out: &mut dyn Write) -> Result<(), Failure> {
         (None, Some(file)) => resume::of_save(command, file)?,
         (None, None) => {
             let plan = Plan::of_command(command)?;
-            let simulation = plan.demo.start(&plan.setup, &command.matches)?;
+            let simulation = (plan.demo.build)(&plan.setup, &command.matches)?;
             (plan, simulation)
         }
     };
-    runner::run(&plan, simulation.as_mut(), out)
+    interrupt::polled(|| runner::run(&plan, simulation.as_mut(), out))
 }
