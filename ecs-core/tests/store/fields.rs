@@ -268,7 +268,7 @@ fn a_value_whose_fields_are_not_known_is_cut_off_as_well() {
 
 /// What a program may call its own things: blanket methods with short names, names of the prelude, and
 /// constants in lower case, which are patterns wherever a variable is declared.
-#[allow(non_upper_case_globals)]
+#[expect(non_upper_case_globals, reason = "a program may name its constants so")]
 mod own_names {
     use std::fmt::Debug;
 

@@ -38,7 +38,7 @@ struct Everything<'a>(Around<'a>, Effects<'a, 'a, Entity>);
 struct Nothing {}
 
 /// Constants in lower case are patterns wherever a variable is declared.
-#[allow(non_upper_case_globals)]
+#[expect(non_upper_case_globals, reason = "a program may name its constants so")]
 mod own_names {
     use super::*;
 
