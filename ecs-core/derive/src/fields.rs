@@ -1,10 +1,11 @@
 //! The descriptions of fields, and access to them.
 
 use proc_macro2::{Ident, TokenStream as Tokens};
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::ext::IdentExt;
-use syn::{Data, DeriveInput, Error, Fields, Member, Result};
+use syn::{Data, DeriveInput, Error, Fields, Result};
 
+use crate::bundle::pattern;
 use crate::{FieldOptions, Options, Saving, component_attributes, is_packed, probe};
 
 /// Generates the function that describes the fields. There is none for values that serde saves, with its
@@ -124,10 +125,8 @@ pub(crate) fn field_access(input: &DeriveInput, options: &Options) -> Tokens {
 /// Returns the pattern that names some fields, and the code that reads and writes them. Their places
 /// start at `first`.
 fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, Tokens, Tokens) {
-    let members: Vec<Member> = fields.members().collect();
-    let names: Vec<Ident> =
-        (0..members.len()).map(|number| format_ident!("__field_{number}")).collect();
-    let places = first..first + members.len();
+    let (pattern, names) = pattern(fields);
+    let places = first..first + names.len();
     let texts = fields.iter().zip(0_usize..).map(|(field, number)| {
         field.ident.as_ref().map_or_else(|| number.to_string(), |name| name.unraw().to_string())
     });
@@ -148,7 +147,7 @@ fn access_of_fields(fields: &Fields, first: usize, editable: bool) -> (Tokens, T
             _ => _formic_ecs::__private::not_editable(__text),
         }
     };
-    (quote! { { #(#members: #names),* } }, read, write)
+    (pattern, read, write)
 }
 
 /// Returns the code that reads and writes an enum. Its variant is the first of its fields, and is

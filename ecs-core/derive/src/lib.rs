@@ -9,12 +9,13 @@ mod system_param;
 
 use proc_macro::TokenStream;
 use proc_macro2::{Ident, Span, TokenStream as Tokens};
-use quote::{format_ident, quote};
+use quote::quote;
 use syn::{
     Attribute, Data, DeriveInput, Error, Field, Fields, LitInt, LitStr, Member, Path, Result,
     parse_macro_input, parse_quote,
 };
 
+use crate::bundle::pattern;
 use crate::fields::{field_access, fields_fn};
 
 /// Implements `formic_ecs::Component`, or `formic_ecs::BufferElement` with the option
@@ -282,13 +283,8 @@ fn is_packed(input: &DeriveInput) -> bool {
 /// Generates the statements that hash every field of `__value` with `__hasher`.
 fn hash_fields(data: &Data) -> Result<Tokens> {
     let of_fields = |fields: &Fields| {
-        let members: Vec<Member> = fields.members().collect();
-        let names: Vec<Ident> =
-            (0..members.len()).map(|number| format_ident!("__field_{number}")).collect();
-        (
-            quote! { { #(#members: #names),* } },
-            quote! { #((&&&HashProbe(#names)).formic_hash_to(__hasher);)* },
-        )
+        let (pattern, names) = pattern(fields);
+        (pattern, quote! { #((&&&HashProbe(#names)).formic_hash_to(__hasher);)* })
     };
     let seen = match data {
         Data::Struct(data) => {

@@ -1,11 +1,12 @@
 //! `#[derive(SystemParam)]`: implements a struct of parameters as one parameter.
 
 use proc_macro2::{Group, Ident, Span, TokenStream as Tokens, TokenTree};
-use quote::{ToTokens, format_ident, quote, quote_spanned};
+use quote::{ToTokens, quote, quote_spanned};
 use syn::ext::IdentExt;
 use syn::spanned::Spanned;
 use syn::{DeriveInput, GenericParam, Generics, Member, Result};
 
+use crate::bundle::pattern;
 use crate::{fields_of_struct, root, root_option};
 
 pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
@@ -28,8 +29,7 @@ pub(crate) fn expand(input: &DeriveInput) -> Result<Tokens> {
         Member::Named(name) => name.unraw().to_string(),
         Member::Unnamed(index) => index.index.to_string(),
     });
-    let kept: Vec<Ident> =
-        (0..fields.len()).map(|number| format_ident!("__field_{number}")).collect();
+    let (_, kept) = pattern(fields);
     let state = without_lifetimes(&input.generics, &lifetimes)?;
     let (_, state_type, state_where) = state.split_for_impl();
     let state_params = &state.params;
