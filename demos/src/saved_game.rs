@@ -91,8 +91,8 @@ impl SavedGame {
     pub fn prove_writable(path: &Path) -> Result<(), Failure> {
         let mut beside = path.as_os_str().to_owned();
         beside.push(".new");
-        let written = match path.is_dir() {
-            true => Err(io::ErrorKind::IsADirectory.into()),
+        let written = match path.exists() && !path.is_file() {
+            true => Err(io::Error::other("there is something else than a file")),
             false => fs::write(&beside, []).and_then(|()| fs::remove_file(&beside)),
         };
         written.map_err(|error: io::Error| Failure::on_file("save", path, error))

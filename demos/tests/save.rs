@@ -129,6 +129,15 @@ fn a_save_that_cannot_be_written_leaves_the_old_one() {
     fs::create_dir_all(&folder).expect("it can be made");
     assert!(game.write(&folder).is_err());
     assert!(folder.is_dir() && !folder.with_extension("folder.new").exists());
+    #[cfg(unix)]
+    {
+        let socket = scratch("kept.socket");
+        drop(fs::remove_file(&socket));
+        let _listener = std::os::unix::net::UnixListener::bind(&socket).expect("a short path");
+        let name = socket.to_str().expect("it is text");
+        refused(&["miners", "--ticks", "900000000", "--save", name], &[name, "than a file"]);
+        assert!(socket.exists() && !socket.is_file(), "it is a socket yet");
+    }
 }
 
 #[test]

@@ -292,9 +292,15 @@ impl Save {
     /// old one with `.new` appended.
     ///
     /// # Errors
-    /// Returns the error of the system if the file cannot be written.
+    /// Returns the error of the system if the file cannot be written, and one of the kind
+    /// [`InvalidInput`](io::ErrorKind::InvalidInput) if there is a device, a pipe or a folder, which no
+    /// file may replace.
     pub fn write(&self, path: impl AsRef<Path>) -> io::Result<()> {
         let path = path.as_ref();
+        if path.exists() && !path.is_file() {
+            let message = "there is something else than a file";
+            return Err(io::Error::new(io::ErrorKind::InvalidInput, message));
+        }
         let mut new = path.as_os_str().to_owned();
         new.push(".new");
         let fill = |mut file: fs::File| {

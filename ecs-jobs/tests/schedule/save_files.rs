@@ -63,6 +63,22 @@ fn a_save_that_cannot_be_written_leaves_the_old_one_and_nothing_else() {
     assert_eq!((files(&folder).len(), Save::read(&path).unwrap()), (2, new));
 }
 
+#[cfg(unix)]
+#[test]
+fn what_is_no_file_is_not_replaced_by_a_save() {
+    use std::os::unix::fs::FileTypeExt;
+    let folder = folder("no_file");
+    let (socket, link) = (folder.join("socket"), folder.join("link"));
+    let _listener = std::os::unix::net::UnixListener::bind(&socket).unwrap();
+    std::os::unix::fs::symlink(&socket, &link).unwrap();
+    for path in [&socket, &link] {
+        let error = two_saves()[0].write(path).expect_err("it is no file");
+        assert_eq!(error.kind(), std::io::ErrorKind::InvalidInput);
+        assert!(std::fs::metadata(path).unwrap().file_type().is_socket());
+    }
+    assert_eq!(files(&folder), ["link", "socket"]);
+}
+
 /// Ends a process in the middle of the writing, and in another has the system refuse to write more,
 /// as on a full disk.
 #[cfg(unix)]
