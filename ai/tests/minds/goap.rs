@@ -353,6 +353,24 @@ fn a_search_that_is_too_long_is_given_up() {
     }
     let planner = builder.goal(goal).build().unwrap();
     assert_eq!(planner.plan(0, &[0; 8]), Err(NoPlan::GaveUp));
+    // A save that says it got further than that is not searched so far.
+    let mut planning = planner.begin(0, |_| 0, |_| 1);
+    assert_eq!(planner.go_on(&mut planning, 3), None);
+    let mut altered = claiming(&planning, 101);
+    assert_eq!(planner.go_on(&mut altered, 1), Some(Err(NoPlan::OtherPlanner)));
+    let mut altered = claiming(&planning, 99);
+    assert_eq!(planner.go_on(&mut altered, 1), Some(Err(NoPlan::GaveUp)));
+}
+
+/// A search as a save gives it back that says it has visited so many states.
+pub(crate) fn claiming<P: serde::Serialize + serde::de::DeserializeOwned>(
+    planning: &P,
+    count: usize,
+) -> P {
+    let text = ron::to_string(planning).unwrap();
+    let (before, after) = text.split_once("looked_at:").unwrap();
+    let after = after.trim_start_matches(|it: char| it.is_ascii_digit());
+    ron::from_str(&format!("{before}looked_at:{count}{after}")).unwrap()
 }
 
 #[test]

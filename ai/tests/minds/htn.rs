@@ -7,6 +7,8 @@ use formic_ai::goap::{Fact, Facts, NoPlan, Operator, Replan, Sensors};
 use formic_ai::htn::{Domain, DomainBuilder, HtnAgent, HtnPlanners, Method, Preference};
 use formic_ai::prelude::*;
 
+use crate::goap::claiming;
+
 #[test]
 fn what_makes_no_sense_is_refused_with_its_name() {
     let mut facts = Facts::new();
@@ -64,6 +66,13 @@ fn a_search_without_end_is_given_up() {
         .states_max(500);
     let first = domain.clone().build("go").unwrap();
     assert_eq!(first.plan(&[0]), Err(NoPlan::GaveUp));
+    // A save that says it got further than that is not searched so far.
+    let mut planning = first.begin(|_| 0, |_| 0);
+    assert_eq!(first.go_on(&mut planning, 3), None);
+    let mut altered = claiming(&planning, 501);
+    assert_eq!(first.go_on(&mut altered, 1), Some(Err(NoPlan::OtherPlanner)));
+    let mut altered = claiming(&planning, 499);
+    assert_eq!(first.go_on(&mut altered, 1), Some(Err(NoPlan::GaveUp)));
     let cheapest = domain.prefer(Preference::Cheapest).build("go").unwrap();
     assert_eq!(cheapest.plan(&[0]), Err(NoPlan::GaveUp));
     assert!(cheapest.plan(&[1]).unwrap().operators.is_empty());

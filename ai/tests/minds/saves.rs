@@ -14,6 +14,8 @@ use formic_ai::prelude::*;
 use formic_ai::utility::UtilityAgents;
 use formic_jobs::{Save, SaveRules};
 
+use crate::goap::claiming;
+
 const DIGITS: usize = 4;
 
 /// On an agent: the facts that its plans are about, and how far things are from it.
@@ -318,6 +320,36 @@ fn altered_bytes_of_a_plan_in_the_making_are_refused_or_begin_a_new_one() {
         }
     }
     assert!(refused > 200 && taken > 100, "{refused} refused, {taken} taken");
+}
+
+#[test]
+fn a_plan_in_the_making_with_a_count_that_no_search_reaches_is_made_anew() {
+    // Beyond the end of the search, and beyond what the planner visits at most.
+    for count in [65_535, usize::MAX >> 1] {
+        let (mut world, mut schedule, agents) = thinking();
+        let mut log = DecisionLog::new();
+        for &agent in &agents[..2] {
+            log.watch(agent, "Adder", 16);
+            if let Ok(state) = world.get_mut::<PlannerState>(agent) {
+                *state = claiming(state, count);
+            } else {
+                let state = world.get_mut::<HtnState>(agent).unwrap();
+                *state = claiming(state, count);
+            }
+        }
+        world.insert_resource(log);
+        let one = Pool::new(Threads::None).unwrap();
+        for _ in 0..12 {
+            let report = schedule.run(&mut world, &one);
+            assert!(report.failures.is_empty(), "{:?}", report.failures);
+        }
+        let log = world.resource::<DecisionLog>().unwrap();
+        for &agent in &agents[..2] {
+            let said = log.sentences(agent);
+            let is_anew = |it: &String| it.contains("not the one that the game was saved with");
+            assert!(said.iter().any(is_anew), "{said:#?}");
+        }
+    }
 }
 
 #[test]

@@ -91,6 +91,7 @@ fn it_is_told_why_a_plan_was_dropped() {
         sentences[0].ends_with("eat stopped: a new plan, because it was told to think."),
         "{sentences:?}"
     );
+    assert!(sentences[0].contains("be glad cannot be reached"), "all goals anew: {sentences:?}");
     // The next step cannot be taken, since what was done did not help.
     stage.end(ActionResult::Success);
     stage.ticks(2);

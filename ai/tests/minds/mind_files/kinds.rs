@@ -1,6 +1,6 @@
 //! Files of reasoners, planners, domains and trees, and folders of them.
 
-use formic_ai::goap::{GoapAgent, Planner, Planners, Sensors};
+use formic_ai::goap::{GoapAgent, OperatorSet, Planner, Planners, Sensors};
 use formic_ai::htn::{Domain, HtnAgent, HtnPlanners};
 use formic_ai::reload::load_folder;
 use formic_ai::utility::{Reasoner, UtilityAgent, UtilityAgents};
@@ -138,6 +138,81 @@ fn a_plan_is_gone_on_with_where_its_steps_are_still_there() {
     assert_eq!((agent(&stage).goal(), running(&stage)), (None, vec![]));
     stage.ticks(2);
     assert_eq!((agent(&stage).plans(), running(&stage)), (2, vec![2]));
+}
+
+fn plan_slowly(
+    mut planners: Planners<'_, &'static Senses>,
+    file: Res<'_, MindFile<Sensors<&'static Senses>>>,
+) {
+    planners.think(file.mind(), 1);
+}
+
+/// An agent that sees whether it is fed and rested, and plans one state a tick, with the goals of a file.
+fn careful(path: &Path, goals: &str) -> Stage {
+    write_goals(path, goals);
+    let mind = MindFile::load(path, |text| {
+        let planner = Planner::parse(text)?;
+        let [fed, rested] = ["fed", "rested"].map(|name| planner.facts().find(name).unwrap());
+        let sensors = Sensors::<&'static Senses>::new(planner, &actions());
+        Ok(sensors
+            .expect("all operators are actions")
+            .fact(fed, |senses| u32::from(senses.inputs[0] > 0.5))
+            .fact(rested, |senses| u32::from(senses.inputs[1] > 0.5)))
+    });
+    let mind = mind.unwrap();
+    let drive = |world: &mut World, agent| {
+        GoapAgent::drive(world, agent).unwrap();
+        world.insert_resource(mind);
+    };
+    Stage::new(drive, |minds| minds.add(plan_slowly.as_mind()))
+}
+
+fn write_goals(path: &Path, goals: &str) {
+    let text = format!(
+        r#"(
+    facts: [("fed", 1), ("rested", 1)],
+    operators: [
+        (name: "eat", then: [("fed", Set(1))]),
+        (name: "sleep", then: [("rested", Set(1))]),
+    ],
+    goals: [{goals}],
+)"#
+    );
+    std::fs::write(path, text).unwrap();
+}
+
+const FED: &str = r#"(name: "be fed", when: [("fed", Is(true))], priority: 1)"#;
+const RESTED: &str = r#"(name: "be rested", when: [("rested", Is(true))])"#;
+
+#[test]
+fn a_plan_in_the_making_begins_anew_with_the_first_goal() {
+    let path = file("slow.ron");
+    let mut stage = careful(&path, &[FED, RESTED].join(", "));
+    stage.sense([1.0, 0.0, 0.0]);
+    stage.ticks(1);
+    let agent = |stage: &Stage| *stage.world.get::<GoapAgent>(stage.agent).unwrap();
+    assert_eq!((agent(&stage).plans(), running(&stage)), (0, vec![]), "it plans its rest");
+    stage.sense([0.0, 0.0, 0.0]);
+    write_goals(&path, &[RESTED, FED].join(", "));
+    let agents = [stage.agent];
+    assert!(MindFile::<Sensors<&'static Senses>>::reload(&mut stage.world, &agents));
+    stage.ticks(8);
+    assert_eq!((agent(&stage).goal(), running(&stage)), (Some(1), vec![0]), "it is hungry");
+}
+
+#[test]
+fn a_plan_for_a_goal_that_is_gone_is_dropped() {
+    let path = file("goals.ron");
+    let mut stage = careful(&path, &[FED, RESTED].join(", "));
+    stage.ticks(8);
+    assert_eq!(running(&stage), [0]);
+    write_goals(&path, RESTED);
+    let agents = [stage.agent];
+    assert!(MindFile::<Sensors<&'static Senses>>::reload(&mut stage.world, &agents));
+    let goal = |stage: &Stage| stage.world.get::<GoapAgent>(stage.agent).unwrap().goal();
+    assert_eq!((goal(&stage), running(&stage)), (None, vec![]), "its steps are still there");
+    stage.ticks(8);
+    assert_eq!((goal(&stage), running(&stage)), (Some(0), vec![1]));
 }
 
 type HtnSensors = Sensors<&'static Senses, Domain>;
