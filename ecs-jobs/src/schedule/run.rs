@@ -299,14 +299,17 @@ impl Schedule {
     }
 }
 
-/// Drops the commands of a run that a panic ended, in a system or in playback.
+/// Drops what is left of a run that a panic ended, in a system or in playback: its commands, and the
+/// messages of panics that it skipped, which no report will have.
 pub(super) struct Abandoned<'a>(pub(super) &'a mut Schedule);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        let states = self.0.nodes.iter_mut().map(|node| node.state.get_mut());
-        for system in states.filter_map(|state| state.system.as_mut()) {
-            system.visit_commands(&mut clear_quietly);
+        for state in self.0.nodes.iter_mut().map(|node| node.state.get_mut()) {
+            state.panic = None;
+            if let Some(system) = &mut state.system {
+                system.visit_commands(&mut clear_quietly);
+            }
         }
     }
 }

@@ -439,3 +439,23 @@ fn a_schedule_that_skips_panics_runs_all_other_systems_and_names_those_that_pani
         assert_eq!(world.len(), entities + 1);
     }
 }
+
+#[test]
+fn a_panic_that_was_skipped_is_not_reported_by_the_run_after_one_that_playback_ended() {
+    fn blow_once(fuse: Res<Fuse>) {
+        assert!(!fuse.0.load(Ordering::SeqCst), "lit");
+    }
+    fn blow_in_playback(fuse: Res<Fuse>, mut commands: Commands) {
+        if fuse.0.load(Ordering::SeqCst) {
+            commands.run(|_| resume_unwind(Box::new(Reason(3))));
+        }
+    }
+    for pool in pools() {
+        let mut world = world();
+        let builder = Schedule::builder().add((blow_once, blow_in_playback)).skip_panics();
+        let mut schedule = builder.build(&mut world).unwrap();
+        assert_eq!(reason_of(&mut schedule, &mut world, &pool), Reason(3));
+        mend(&world);
+        assert_eq!(schedule.run(&mut world, &pool).panics, []);
+    }
+}
