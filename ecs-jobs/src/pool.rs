@@ -49,9 +49,10 @@ use std::ops::Range;
 ///
 /// Dropping a pool waits for all scheduled jobs, as [`flush`](Pool::flush) does, then ends the worker
 /// threads and joins them. Panics that no caller has taken are dropped; so are jobs for the main thread,
-/// if the pool is dropped on another thread. If a job drops the last reference to its own pool, the drop
-/// waits for nothing: the threads run the jobs that are ready, and end. In both cases the remaining jobs
-/// and the unfinished [futures](Self::spawn_future) are dropped, along with any panics that this causes.
+/// if the pool is dropped on another thread. If a job, or a [hook](PoolBuilder::on_thread_start), drops the
+/// last reference to its own pool, the drop waits for nothing: the threads run the jobs that are ready, and
+/// end. In both cases the remaining jobs and the unfinished [futures](Self::spawn_future) are dropped, along
+/// with any panics that this causes.
 ///
 /// ```
 /// use formic_jobs::{Pool, Threads};
@@ -257,13 +258,20 @@ impl Pool {
     pub(crate) fn shared(&self) -> &Shared {
         &self.shared
     }
+
+    /// Whether the calling thread is in a job or a call of this pool, or is one of its workers in a hook: it
+    /// must not wait for a worker.
+    fn is_inside(&self) -> bool {
+        let current = thread::current().id();
+        WorkerContext::with_any(&self.shared, |context| context.is_some())
+            || self.threads.iter().any(|worker| worker.thread().id() == current)
+    }
 }
 
 impl Drop for Pool {
     fn drop(&mut self) {
-        let shared = &*self.shared;
         // A job may hold the last reference to its own pool.
-        let is_inside = WorkerContext::with_any(shared, |context| context.is_some());
+        let (shared, is_inside) = (&*self.shared, self.is_inside());
         if !is_inside {
             shared.is_dropped.store(true, Ordering::Relaxed);
             wait_for_all(shared, !shared.is_main_thread());

@@ -154,8 +154,8 @@ impl Pool {
     ///
     /// Panics if `body` does, after all calls have ended, with the panic of the lowest-numbered worker.
     /// Panics if the calling thread is in a job or in a call of this pool, which a worker may be waiting
-    /// for (the first indices of a loop, which its caller runs alone, count as outside), and like
-    /// [`schedule`](Self::schedule).
+    /// for (the first indices of a loop, which its caller runs alone, count as outside), if it is a worker
+    /// that [starts](crate::PoolBuilder::on_thread_start), and like [`schedule`](Self::schedule).
     ///
     /// ```
     /// # use formic_jobs::{Pool, Threads};
@@ -171,8 +171,7 @@ impl Pool {
         &self,
         body: impl Fn(usize) -> R + Send + Sync + 'static,
     ) -> Vec<R> {
-        let is_inside = WorkerContext::with_any(&self.shared, |context| context.is_some());
-        assert!(!is_inside, "a worker may wait for the call that this thread is in");
+        assert!(!self.is_inside(), "a worker may wait for the call that this thread is in");
         let body = Arc::new(body);
         let results = Arc::new(Mutex::new(Vec::new()));
         let schedule = |worker| {

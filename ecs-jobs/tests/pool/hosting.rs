@@ -4,7 +4,7 @@ use crate::support::{pools, wait_until, within};
 use formic_jobs::{JobGraph, JobHandle, Pool, Threads};
 use std::panic::{AssertUnwindSafe, catch_unwind, resume_unwind};
 use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering};
-use std::sync::{Arc, Mutex};
+use std::sync::{Arc, Mutex, mpsc};
 use std::time::Duration;
 
 fn host(seats: usize) -> Pool {
@@ -188,6 +188,34 @@ fn hooks_run_on_each_worker_thread_first_and_last() {
         let order =
             [expected("start", 0), expected("start", 1), expected("exit", 0), expected("exit", 1)];
         assert_eq!(log, order);
+    });
+}
+
+/// Builds a pool of one worker whose hook calls `hook` with the pool.
+fn with_hook(hook: impl Fn(Arc<Pool>) + Send + Sync + 'static) {
+    let (give, given) = mpsc::channel::<Arc<Pool>>();
+    let (given, (tell, told)) = (Mutex::new(given), mpsc::channel());
+    let on_start = move |_| {
+        let pool = given.lock().unwrap().recv().expect("the test gives it");
+        hook(pool);
+        tell.send(()).expect("the test waits for it");
+    };
+    let builder = Pool::builder().threads(Threads::Own(1)).on_thread_start(on_start);
+    let pool = builder.build().expect("one thread is granted");
+    pool.schedule(|| ());
+    give.send(Arc::new(pool)).expect("the hook waits for it");
+    told.recv().expect("the hook ends");
+}
+
+#[test]
+fn a_hook_may_drop_the_last_reference_to_its_pool_and_waits_for_no_worker() {
+    within(Duration::from_secs(20), || {
+        with_hook(drop);
+        with_hook(|pool| {
+            let broadcast = AssertUnwindSafe(|| pool.broadcast(|_worker| ()));
+            catch_unwind(broadcast).expect_err("it would wait for itself");
+            pool.flush();
+        });
     });
 }
 
