@@ -86,9 +86,6 @@ impl NodeInfo {
                 }
                 if let Some(system) = &mut state.system {
                     system.run(context);
-                    if cfg!(debug_assertions) && !self.records_commands {
-                        check_nothing_recorded(&mut **system);
-                    }
                 }
             }
             WorldAccess::Whole(world) => {
@@ -101,6 +98,9 @@ impl NodeInfo {
                     system.run_exclusive(world, pool);
                 }
             }
+        }
+        if cfg!(debug_assertions) && !self.records_commands {
+            state.system.iter_mut().for_each(|system| check_nothing_recorded(&mut **system));
         }
         Outcome::Ran
     }

@@ -463,7 +463,7 @@ impl System for Liar {
 
 /// A system that records commands, and does not say so.
 #[cfg(debug_assertions)]
-struct Quiet(Option<CommandBuffer>);
+struct Quiet(SystemAccess, Option<CommandBuffer>);
 
 #[cfg(debug_assertions)]
 impl System for Quiet {
@@ -472,29 +472,35 @@ impl System for Quiet {
     }
 
     fn initialize(&mut self, world: &mut World) -> SystemAccess {
-        self.0 = Some(CommandBuffer::new(world));
-        SystemAccess::default()
+        self.1 = Some(CommandBuffer::new(world));
+        self.0.clone()
     }
 
     fn run(&mut self, _context: RunContext<'_>) {
-        self.0.as_mut().unwrap().spawn(());
+        self.1.as_mut().unwrap().spawn(());
+    }
+
+    fn run_exclusive(&mut self, _world: &mut World, _pool: &Pool) {
+        self.1.as_mut().unwrap().spawn(());
     }
 
     fn visit_commands(&mut self, visit: &mut dyn FnMut(&mut [CommandBuffer])) {
-        visit(self.0.as_mut_slice());
+        visit(self.1.as_mut_slice());
     }
 }
 
 #[test]
 #[cfg(debug_assertions)]
 fn a_system_that_records_commands_and_does_not_say_so_is_named() {
-    let mut world = World::new();
-    let system = SystemConfig::of(Quiet(None));
-    let mut schedule = Schedule::builder().add(system).build(&mut world).unwrap();
-    let run = AssertUnwindSafe(|| schedule.run(&mut world, &pool(0)));
-    let payload = catch_unwind(run).expect_err("it panics");
-    let text = payload.downcast_ref::<String>().expect("it is text");
-    assert_eq!(text, "the system quiet records commands, which its access does not declare");
+    for access in [SystemAccess::default(), SystemAccess::exclusive()] {
+        let mut world = World::new();
+        let system = SystemConfig::of(Quiet(access, None));
+        let mut schedule = Schedule::builder().add(system).build(&mut world).unwrap();
+        let run = AssertUnwindSafe(|| schedule.run(&mut world, &pool(0)));
+        let payload = catch_unwind(run).expect_err("it panics");
+        let text = payload.downcast_ref::<String>().expect("it is text");
+        assert_eq!(text, "the system quiet records commands, which its access does not declare");
+    }
 }
 
 #[test]
