@@ -78,6 +78,9 @@ const SIGNS: [(&str, Compare); 6] = [
     ("=", Compare::Equal),
 ];
 
+/// The number of signs of a term before each of which a component is sought.
+const SIGNS_TRIED: usize = 16;
+
 impl Terms {
     /// Parses a query. An empty one matches every entity.
     pub(super) fn parse(text: &str, world: &World) -> Result<Self, String> {
@@ -89,7 +92,7 @@ impl Terms {
             // `12 chooses flee` is two terms in one.
             match term.split_once(" chooses ").filter(|(agent, _)| !agent.contains('"')) {
                 Some((agent, what)) => {
-                    terms.extend([Term::parse(agent, world)?, Term::chooses(what)?]);
+                    terms.extend([Term::parse(agent.trim(), world)?, Term::chooses(what)?]);
                 }
                 None => terms.push(Term::parse(term, world)?),
             }
@@ -227,19 +230,22 @@ impl Term {
             return Named::find(name.trim(), world).map(Self::Without);
         }
         let name = text.strip_prefix("with ").unwrap_or(text).trim();
+        let signs = name.char_indices().filter_map(|(at, _)| {
+            let (sign, compare) = SIGNS.iter().find(|(sign, _)| name[at..].starts_with(sign))?;
+            Some((name[..at].trim(), *sign, *compare, name[at + sign.len()..].trim()))
+        });
         let named = Named::find(name, world);
-        let sign =
-            SIGNS.iter().filter_map(|&(sign, compare)| Some((text.find(sign)?, sign, compare)));
-        let sign = sign.min_by_key(|&(at, sign, _)| (at, 2 - sign.len()));
-        // The brackets of `Targets<Serves>` are no signs.
-        let Some((at, sign, compare)) = sign.filter(|_| named.is_err()) else {
+        let Some(first) = signs.clone().next().filter(|_| named.is_err()) else {
             return named.map(Self::With);
         };
-        let (left, with) = (text[..at].trim(), text[at + sign.len()..].trim());
+        // The brackets of `Targets<Serves>` are no signs: one follows a component or its field.
+        let follows = |(left, ..): &(&str, _, _, _)| Named::with_field(left, world).is_ok();
+        let (left, sign, compare, with) = signs.take(SIGNS_TRIED).find(follows).unwrap_or(first);
         let with = with.trim_matches('"').to_owned();
         if left.is_empty() {
             return Err(format!("there is no component before {sign} in {text}"));
         }
+        let (of, field) = Named::with_field(left, world)?;
         if with.is_empty() {
             return Err(format!("there is no value after {sign} in {text}"));
         }
@@ -253,16 +259,10 @@ impl Term {
                 _ => format!("{with} is no number, and {sign} compares numbers"),
             });
         }
-        // A component's path may contain no dot, so the last dot precedes a field.
-        let (of, field) = match left.rsplit_once('.') {
-            Some((of, field)) if Named::find(left, world).is_err() => (of, Some(field.to_owned())),
-            _ => (left, None),
-        };
-        let of = Named::find(of, world)?;
-        if let Some(field) = &field {
+        if let Some(field) = field {
             of.check_field(field, world)?;
         }
-        Ok(Self::Value { of, field, compare, with })
+        Ok(Self::Value { of, field: field.map(str::to_owned), compare, with })
     }
 
     fn chooses(what: &str) -> Result<Self, String> {
@@ -328,6 +328,15 @@ impl Named {
         match ids.is_empty() {
             true => Err(format!("no component of this world is called {name}")),
             false => Ok(Self { name: name.to_owned(), ids }),
+        }
+    }
+
+    /// Finds a component that a field may follow.
+    fn with_field<'a>(text: &'a str, world: &World) -> Result<(Self, Option<&'a str>), String> {
+        // A component's path may contain no dot, so the last dot precedes a field.
+        match (Self::find(text, world), text.rsplit_once('.')) {
+            (Err(_), Some((of, field))) => Ok((Self::find(of, world)?, Some(field))),
+            (named, _) => Ok((named?, None)),
         }
     }
 

@@ -20,6 +20,9 @@ struct Hold {
     crates: u32,
 }
 #[derive(Component)]
+#[component(buffer = 2)]
+struct Toy(u8);
+#[derive(Component)]
 enum Mood {
     Calm,
     Angry { about: u8 },
@@ -31,7 +34,8 @@ fn world() -> (World, [Entity; 4]) {
     let ada = world.spawn((Position(1.0), Hunger(0.9), named("Ada, the first")));
     let bob = world.spawn((Position(2.0), Hunger(0.5), Asleep, Mood::Calm));
     let cid = world.spawn((Position(3.0), Hunger(0.8), Asleep, Mood::Angry { about: 7 }));
-    let stone = world.spawn((Position(4.0), Hold { barrels: 3, crates: 1 }));
+    let toys: Buffer<Toy> = (0..3).map(Toy).collect();
+    let stone = world.spawn((Position(4.0), Hold { barrels: 3, crates: 1 }, toys));
     world.relation_mut::<ChildOf>().set_parent(stone, ada).expect("both are alive");
     world.set_enabled::<Asleep>(cid, false).expect("it has it");
     let mut log = DecisionLog::new();
@@ -82,6 +86,13 @@ fn entities_are_found_by_components_values_and_names() {
         ("Targets<ChildOf>", &[3]),
         ("with targets<childof>, Position = 4", &[3]),
         ("Hunger, without Sources<ChildOf>", &[1, 2]),
+        ("with Hunger > 0.7, with Mood.about = 7", &[2]),
+        ("with hunger<=0.5", &[1]),
+        ("Buffer<Toy>.length > 2", &[3]),
+        ("with buffer<toy>.length<4", &[3]),
+        ("Buffer<Toy> = 3", &[3]),
+        ("Name = a<b", &[]),
+        ("0  chooses  eat", &[0]),
     ] {
         assert_eq!(found(query), expected, "{query}");
     }
@@ -145,6 +156,11 @@ fn a_query_that_cannot_be_read_says_what_is_wrong() {
         ("1 chooses ", "no entity"),
         ("Hunger.of > 1", "Hunger has no field of, but 0"),
         ("hold.sacks > 1", "hold has no field sacks, but barrels, crates"),
+        ("Buffer<Toy>.sum > 1", "Buffer<Toy> has no field sum, but length"),
+        ("Buffer<Mood>.length > 1", "no component of this world is called Buffer"),
+        ("Targets<Mood>", "no component of this world is called Targets"),
+        ("with Hunger > much", "much is no number"),
+        ("without Hunger > 1", "no component of this world is called Hunger > 1"),
     ] {
         let error = Terms::parse(query, &world).expect_err(query);
         assert!(error.contains(part), "{query}: {error}");
