@@ -92,7 +92,7 @@ fn admit(request: &HttpRequest) -> Result<(), Answer> {
         return Err(Answer::error(403, "pages from elsewhere have no business here"));
     }
     match request.header("origin") {
-        Some(origin) if origin.strip_prefix("http://") != Some(host) => {
+        Some(origin) if !origin.eq_ignore_ascii_case(&format!("http://{host}")) => {
             Err(Answer::error(403, "pages from elsewhere have no business here"))
         }
         _ => Ok(()),
@@ -105,7 +105,8 @@ fn is_this_machine(host: &str) -> bool {
         _ => host,
     };
     let address = name.strip_prefix('[').and_then(|it| it.strip_suffix(']')).unwrap_or(name);
-    name == "localhost" || address.parse().is_ok_and(|it: IpAddr| it.is_loopback())
+    name.eq_ignore_ascii_case("localhost")
+        || address.parse().is_ok_and(|it: IpAddr| it.is_loopback())
 }
 
 fn is_page(request: &HttpRequest) -> bool {

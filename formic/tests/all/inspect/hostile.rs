@@ -78,6 +78,8 @@ fn requests_that_are_none_are_refused_and_the_program_goes_on() {
         (b"GET /api/check HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
         (b"GET /some/image HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 403),
         (b"GET / HTTP/1.1\r\nHost: localhost\r\nSec-Fetch-Site: cross-site\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nHost: LocalHost\r\nOrigin: http://localhost\r\n\r\n", 200),
+        (b"GET / HTTP/1.1\r\nHost: localhost.example.org\r\n\r\n", 403),
         (b"DELETE / HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
         (b"GET /api/demos HTTP/1.1\r\nHost: localhost\r\n\r\n", 404),
         (b"GET /api/edit HTTP/1.1\r\nHost: localhost\r\n\r\n", 405),
