@@ -1,17 +1,19 @@
 //! `--explain`: why some of the agents did what they did.
 
 use std::collections::BTreeSet;
+use std::io::{self, Write};
 
 use formic::inspect::{EntityName, Mark, Marks, View};
 use formic_ai::action::Action;
 use formic_ai::explain::DecisionLog;
 use formic_ecs::{Entity, World};
 use serde::Serialize;
+use serde_json::json;
 
 use crate::card::Demo;
 use crate::failure::Failure;
 use crate::simulation::Simulation;
-use crate::text::{capital, grouped, singular};
+use crate::text::{capital, grouped, singular, write_json};
 
 /// The maximum number of decisions shown for an agent.
 const DECISIONS_MAX: usize = 32;
@@ -120,9 +122,18 @@ fn sentences(
 /// The maximum number of agents named as examples.
 const EXAMPLES_MAX: usize = 10;
 
-/// Lists the agents that can be named in each world, as it starts.
+/// The agents of one world that can be named.
+#[derive(Debug, Serialize)]
+pub struct Askable<'a> {
+    /// The name of the world; empty if it is the only one.
+    world: &'a str,
+    /// The numbers of the agents, as the world starts.
+    agents: BTreeSet<u32>,
+}
+
+/// Returns the agents that can be named in each world, as it starts.
 #[must_use]
-pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
+pub fn askable(simulation: &dyn Simulation) -> Vec<Askable<'_>> {
     let mut marks = Marks::default();
     simulation.view().marks(&mut marks);
     // Stones can be named as well, but have little to explain.
@@ -130,26 +141,43 @@ pub fn whom_to_ask(simulation: &dyn Simulation, demo: &Demo) -> String {
     let is_agent =
         |mark: &&Mark| kinds.get(usize::from(mark.kind)).is_none_or(|kind| !kind.is_thing);
     let marks: Vec<&Mark> = marks.iter().filter(is_agent).collect();
-    let of_world = |((name, world), number): (&(&str, &World), u8)| {
+    let of_world = |((name, world), number): ((_, &World), u8)| {
         let deciding = world.query_ref::<&Action>().into_iter().map(|action| action.agent());
         let shown = marks.iter().filter(|mark| mark.world == number).map(|mark| mark.entity);
-        let agents: BTreeSet<u32> = deciding.chain(shown).map(|agent| agent.index()).collect();
-        let examples: Vec<String> =
-            agents.iter().take(EXAMPLES_MAX).map(ToString::to_string).collect();
-        let Some(first) = examples.first() else { return String::new() };
-        let more = match (agents.len() - examples.len(), agents.last()) {
-            (0, _) | (_, None) => String::new(),
-            (more, Some(last)) => format!(" and {} more, up to {last}", grouped(more as u64)),
-        };
-        let name = if name.is_empty() { String::new() } else { format!(", {name}") };
-        let list = examples.join(", ");
-        format!("{}{name}: {list}{more}, such as --explain {first}\n", demo.name)
+        Askable { world: name, agents: deciding.chain(shown).map(|agent| agent.index()).collect() }
     };
-    let text: String = simulation.worlds().iter().zip(0..).map(of_world).collect();
-    match text.is_empty() {
-        true => format!("{} has no agent that can be asked\n", demo.name),
-        false => text,
+    simulation.worlds().into_iter().zip(0..).map(of_world).collect()
+}
+
+/// Writes which agents can be named: all as JSON, or examples of each world for people.
+///
+/// # Errors
+/// Returns an error if `out` cannot be written.
+pub fn write_askable(
+    simulation: &dyn Simulation,
+    demo: &Demo,
+    as_json: bool,
+    out: &mut dyn Write,
+) -> io::Result<()> {
+    let askable = askable(simulation);
+    if as_json {
+        return write_json(out, &json!({ "demo": demo.name, "askable": askable }));
     }
+    if askable.iter().all(|it| it.agents.is_empty()) {
+        return writeln!(out, "{} has no agent that can be asked", demo.name);
+    }
+    for Askable { world, agents } in &askable {
+        let (Some(first), Some(last)) = (agents.first(), agents.last()) else { continue };
+        let examples: Vec<_> = agents.iter().take(EXAMPLES_MAX).map(u32::to_string).collect();
+        let more = match agents.len() - examples.len() {
+            0 => String::new(),
+            more => format!(" and {} more, up to {last}", grouped(more as u64)),
+        };
+        let name = if world.is_empty() { String::new() } else { format!(", {world}") };
+        let list = examples.join(", ");
+        writeln!(out, "{}{name}: {list}{more}, such as --explain {first}", demo.name)?;
+    }
+    Ok(())
 }
 
 #[cfg(test)]
@@ -175,9 +203,15 @@ mod tests {
         let demo = crate::catalogue::DEMOS.iter().find(|it| it.name == "villagers");
         let demo = demo.expect("it is there");
         let village = demo.open(&setup).expect("small numbers are allowed");
-        let list = whom_to_ask(&*village, demo);
-        let (_, first) = list.trim().rsplit_once(' ').expect("an example");
-        let first = find(first.parse().expect("a number"), village.world()).expect("it is there");
-        assert_ne!(village.view().noun(first), Some("stone"), "{list}");
+        let askable = askable(&*village);
+        let agents: Vec<u32> = askable.iter().flat_map(|it| it.agents.iter().copied()).collect();
+        let nouns = agents.iter().map(|&agent| {
+            let agent = village.world().entity_at(agent).expect("it is there");
+            village.view().noun(agent)
+        });
+        assert!(
+            !agents.is_empty() && nouns.into_iter().all(|it| it != Some("stone")),
+            "{agents:?}"
+        );
     }
 }

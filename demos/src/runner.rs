@@ -31,8 +31,8 @@ pub fn run(
     out: &mut dyn Write,
 ) -> Result<(), Failure> {
     if plan.results.explain.as_ref().is_some_and(Vec::is_empty) {
-        let text = explain::whom_to_ask(simulation, plan.demo);
-        return out.write_all(text.as_bytes()).map_err(Failure::Stdout);
+        let written = explain::write_askable(simulation, plan.demo, plan.results.json, out);
+        return written.map_err(Failure::Stdout);
     }
     for path in plan.results.png.iter().chain(&plan.results.trace) {
         files::prove_writable(path)?;

@@ -177,6 +177,9 @@ fn explains_itself_and_changes_nothing_by_it(demo: &str) {
     }
     let list = run(&small(demo, &["--explain"]));
     assert!(text(&list.stdout).contains("such as --explain "), "{demo}: {}", text(&list.stderr));
+    let list = json(&small(demo, &["--explain"]));
+    let first = &list["askable"][0]["agents"][0];
+    assert!(list["demo"] == demo && first.is_u64(), "{list}");
     let trace: Value =
         serde_json::from_slice(&fs::read(&trace).expect("it is there")).expect("JSON");
     let events = trace["traceEvents"].as_array().expect("a list");
