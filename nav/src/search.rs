@@ -8,7 +8,8 @@
 //!   into the rest of the tick's budget. A search that needs more, say around a wall, is tried again with
 //!   four times as much, in the next tick if that does not fit into this one. The first of those that
 //!   have waited has a quarter of the budget at once, so it is answered or found to be long, whatever
-//!   others need.
+//!   others need. If searches over a distance have cost so much that the next one is expected to be
+//!   long, it is tried first with a sixteenth of the budget: near ones are not all as dear as a few.
 //! * *Long* searches are those that take more than a quarter of a tick's budget. They run off the
 //!   frame: a background job of the pool runs them, one after the other, between two ticks. The job may
 //!   expand what a tick has left of its budget, and the next tick takes the answers. If the job is not
@@ -52,6 +53,11 @@ const BATCH_LEN_MAX: usize = 64;
 /// A short search that takes more than its allotment is tried again with this many times as much. All
 /// tries together expand a third more than the last one.
 const GROWTH: u64 = 4;
+/// A search that is expected to be long is tried as a short one first, with this part of the budget of a
+/// tick.
+const TRIAL_PART: u64 = 16;
+/// The number of ticks in which such a request can be tried. It is long if there was no room in any.
+const TRIAL_TICKS: u32 = 4;
 
 /// The search budget of a tick. A resource.
 ///
@@ -113,6 +119,8 @@ struct Ticket {
     is_long: bool,
     /// More than is usual for its distance, if a search of this tick needed that; otherwise zero.
     least_allotment: u64,
+    /// The allotment of a trial, if the search is expected to be long but that is not known.
+    trial: Option<u64>,
     /// Whether the agent walks along a route while it waits.
     walks: bool,
     /// Whether it was answered in this tick, or waits for the next one.
@@ -178,7 +186,7 @@ type Requests<'a> = Query<
 
 /// Answers as many pending requests as the budget allows.
 ///
-/// Searches that take more than a quarter of the budget of a tick, judging by those before them or by a
+/// Searches that take more than a quarter of the budget of a tick, judging by those before them and by a
 /// first try, run off the frame, in a background job of the pool, over a copy of the terrain that edits do
 /// not reach. Their answers come at a fixed tick, which follows from the number of ticks over which the
 /// budget spreads them. If the job is late, this system waits for it, at most for as long as the budget of
@@ -257,6 +265,7 @@ fn queue(requests: &mut Requests, tickets: &mut Vec<Ticket>) {
             question,
             is_long: request.is_long(),
             least_allotment: 0,
+            trial: None,
             walks: request.walks() && !route.path().is_empty(),
             is_done: false,
         });
@@ -279,25 +288,29 @@ impl Tick<'_, '_> {
 }
 
 impl Ticket {
-    /// Whether it waits for a short search.
-    fn is_due(&self) -> bool {
-        !self.is_long && !self.is_done
+    /// Whether it waits for a short search, or for a trial.
+    fn is_due(&self, for_trial: bool) -> bool {
+        !self.is_long && !self.is_done && self.trial.is_some() == for_trial
     }
 
     /// The maximum number of expansions of a short search for this ticket.
     fn allotment(&self, estimate: &Estimate) -> u64 {
-        estimate.allotment(&self.question).max(self.least_allotment)
+        let usual = || estimate.allotment(&self.question).max(self.least_allotment);
+        self.trial.unwrap_or_else(usual)
     }
 }
 
 impl SearchState {
-    /// Marks the tickets that need long searches, including the interrupted one.
+    /// Marks the tickets that need long searches, including the interrupted one, and those that probably
+    /// do, but are tried first: a few dear searches must not make all others over their distance wait for
+    /// far ones.
     fn tell_long_ones(&mut self, budget: u64, unfinished: Option<Entity>) {
-        for place in 0..self.tickets.len() {
-            let allotment = self.estimate.allotment(&self.tickets[place].question);
-            let ticket = &mut self.tickets[place];
+        let trial = Some(budget / TRIAL_PART).filter(|&allotment| allotment > 0);
+        for ticket in &mut self.tickets {
+            let is_expected = self.estimate.allotment(&ticket.question) > budget / 2;
+            ticket.trial = trial.filter(|_| is_expected && ticket.waited_ticks < TRIAL_TICKS);
             let is_unfinished = Some(ticket.question.entity) == unfinished;
-            ticket.is_long |= is_unfinished || allotment > budget / 2;
+            ticket.is_long |= is_unfinished || is_expected && ticket.trial.is_none();
         }
     }
 
@@ -354,27 +367,30 @@ impl SearchState {
 
     /// Answers short searches for at most `share` expansions. Searches that fit are answered before
     /// earlier ones that do not. One that takes more than is usual is tried again with more, as long as
-    /// that fits, and in the next tick if not.
+    /// that fits, and in the next tick if not. Trials have what is left.
     fn answer_short(&mut self, tick: &mut Tick, share: u64) {
         // Others have the other half, so they do not wait for this one either.
-        let mut due = self.tickets.iter_mut().filter(|ticket| ticket.is_due());
+        let mut due = self.tickets.iter_mut().filter(|ticket| ticket.is_due(false));
         if let Some(front) = due.next().filter(|ticket| ticket.waited_ticks > 0) {
             front.least_allotment = share / 2;
         }
-        let mut first = 0;
-        while self.gather(&mut first, share - tick.spent) {
-            tick.spent += self.run_batch(tick);
+        for for_trial in [false, true] {
+            let mut first = 0;
+            while self.gather(&mut first, for_trial, share - tick.spent) {
+                tick.spent += self.run_batch(tick);
+            }
         }
     }
 
     /// Chooses the next batch. All tickets before `first` are finished. Returns false if none fits.
-    fn gather(&mut self, first: &mut usize, mut room: u64) -> bool {
-        let passed = self.tickets[*first..].iter().take_while(|ticket| !ticket.is_due()).count();
+    fn gather(&mut self, first: &mut usize, for_trial: bool, mut room: u64) -> bool {
+        let is_passed = |ticket: &&Ticket| !ticket.is_due(for_trial);
+        let passed = self.tickets[*first..].iter().take_while(is_passed).count();
         *first += passed;
         self.batch.clear();
         for (place, ticket) in self.tickets.iter().enumerate().skip(*first) {
             let allotment = ticket.allotment(&self.estimate);
-            if ticket.is_due() && allotment <= room {
+            if ticket.is_due(for_trial) && allotment <= room {
                 room -= allotment;
                 self.batch.push(place);
             }
@@ -395,10 +411,13 @@ impl SearchState {
         for (&place, job) in batch.iter().zip(searchers.solve(tick.pool, tick.terrain)) {
             let ticket = &mut tickets[place];
             charge += job.charge;
-            estimate.learn(ticket.question.distance(), job.charge);
-            if job.outcome == PathOutcome::OutOfBudget {
+            let is_answered = job.outcome != PathOutcome::OutOfBudget;
+            if is_answered || ticket.trial.is_none() {
+                estimate.learn(ticket.question.distance(), job.charge);
+            }
+            if !is_answered {
                 ticket.least_allotment = job.allotment.saturating_mul(GROWTH);
-                if job.allotment >= most {
+                if job.allotment >= most || ticket.trial.is_some() {
                     tick.set_long(ticket);
                 }
             } else {

@@ -175,6 +175,36 @@ fn a_near_request_that_takes_up_to_a_quarter_of_the_budget_does_not_wait_for_far
 }
 
 #[test]
+fn near_requests_do_not_wait_for_far_ones_after_dear_searches_over_the_same_distance() {
+    let mut sim = Sim::new(Grid::from_fn(300, 300, |_| true).unwrap());
+    for place in 0..300 * 300_u32 {
+        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
+        let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
+        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
+    }
+    // A long wall: the cell behind it is six cells away, and the search takes more than a tick.
+    (40..=260).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(203, y))));
+    let ask = |sim: &mut Sim, (x, y): (f32, f32), (goal_x, goal_y): (f32, f32)| {
+        let agent = sim.spawn(x, y, 0.0);
+        sim.ask(agent, goal_x, goal_y);
+        agent
+    };
+    let found = |sim: &Sim, agents: &[Entity]| {
+        agents.iter().filter(|&&agent| sim.status(agent) == RequestStatus::Found).count()
+    };
+    sim.set_budget(5_000);
+    let dear: Vec<Entity> = (0..3).map(|_| ask(&mut sim, (200.5, 150.5), (206.5, 150.5))).collect();
+    sim.ticks_until(100, |sim| found(sim, &dear) == 3);
+    assert!(sim.report().expansions > 3 * 5_000);
+    let far: Vec<Entity> = (0..8).map(|_| ask(&mut sim, (0.5, 0.5), (299.5, 299.5))).collect();
+    sim.ticks(2);
+    let near: Vec<Entity> =
+        (0..50).map(|_| ask(&mut sim, (100.5, 100.5), (106.5, 103.5))).collect();
+    sim.ticks(4);
+    assert_eq!((found(&sim, &near), found(&sim, &far)), (50, 0));
+}
+
+#[test]
 fn a_search_goes_on_when_its_agent_asks_for_the_same_goal_again() {
     let mut sim = Sim::new(pillars(60));
     let agent = sim.spawn(0.5, 0.5, 0.0);
