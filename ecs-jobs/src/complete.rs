@@ -17,6 +17,7 @@ const DEPTH_MAX: usize = 128;
 
 /// Runs `wait` inside the other waits of this thread, unless there are too many. `wait` catches panics.
 pub(crate) fn one_deeper<R>(
+    shared: &Shared,
     context: &WorkerContext,
     wait: impl FnOnce() -> R,
 ) -> Result<R, JobError> {
@@ -27,6 +28,7 @@ pub(crate) fn one_deeper<R>(
     context.wait_depth.set(outer + 1);
     let result = wait();
     context.wait_depth.set(outer);
+    context.tell_conditional(shared, "tell_after_wait");
     Ok(result)
 }
 
@@ -45,7 +47,7 @@ pub(crate) fn wait_for_job(
         let wait = || {
             let walk = Walk::new(shared, id, context.pinned(shared));
             let mut goal = JobGoal { shared, context, id, walk, deadline };
-            one_deeper(context, || wait(shared, context, &mut goal))
+            one_deeper(shared, context, || wait(shared, context, &mut goal))
         };
         let slots = (shared.number, &shared.slots);
         shared.wait_graph.while_waiting(slots, context.job.get(), id, wait)?;

@@ -167,7 +167,7 @@ impl WorkerContext {
                 if context.is_inactive.get() {
                     shared.count_inactive(false);
                 }
-                context.tell_conditional(shared);
+                context.tell_conditional(shared, "tell_on_leaving");
                 if let Some(queues) = context.queues.take() {
                     shared.give_back_queues(queues);
                 }
@@ -255,9 +255,9 @@ impl WorkerContext {
         still_waiting: usize,
         group: Option<&TaskGroup>,
     ) {
-        if group.is_some() && is_kept("tell_before_group") {
+        if group.is_some() {
             // Work of a group may take long, and ends no job with a handle.
-            self.tell_conditional(shared);
+            self.tell_conditional(shared, "tell_before_group");
         }
         let (was_inactive, was_woken) =
             (self.is_inactive.replace(false), self.is_woken.replace(false));
@@ -298,16 +298,17 @@ impl WorkerContext {
 
     /// Notes that this thread has ended a job with a handle, and wakes the sleepers with conditions of
     /// their own, if it sees any. There is no fence here, to keep jobs cheap;
-    /// [`tell_conditional`](Self::tell_conditional) follows before this thread sleeps or leaves.
+    /// [`tell_conditional`](Self::tell_conditional) follows before this thread sleeps, or goes on with
+    /// anything but jobs with handles.
     pub(crate) fn note_ended_job(&self, shared: &Shared) {
         self.has_ended_job.set(true);
         shared.sleepers.wake_conditional();
     }
 
     /// Wakes the sleepers with conditions of their own, if this thread has ended a job since it last did
-    /// so.
-    pub(crate) fn tell_conditional(&self, shared: &Shared) {
-        if self.has_ended_job.replace(false) {
+    /// so. `place` is a step as of [`is_kept`].
+    pub(crate) fn tell_conditional(&self, shared: &Shared, place: &str) {
+        if is_kept(place) && self.has_ended_job.replace(false) {
             // Pairs with the fence in `Sleepers::list`: either the sleeper sees the effects of the jobs,
             // or this thread sees it listed.
             needed_fence("tell_conditional");

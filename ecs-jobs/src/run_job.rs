@@ -185,13 +185,16 @@ pub(crate) fn run_pinned(shared: &Shared, context: &WorkerContext) -> bool {
 /// start.
 pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
     shared.slots.get(id).cancel(id);
-    match shared.slots.claim(id) {
-        None => {}
-        Some(claimed) => WorkerContext::with(shared, |context| {
-            let run = || run_only(shared, context, claimed);
-            if shared.is_inline { run_inline(shared, context, run) } else { run() }
-        }),
-    }
+    let Some(claimed) = shared.slots.claim(id) else { return };
+    WorkerContext::with(shared, |context| {
+        let run = || run_only(shared, context, claimed);
+        if shared.is_inline {
+            run_inline(shared, context, run);
+        } else {
+            run();
+            context.tell_conditional(shared, "tell_cancelled");
+        }
+    });
 }
 
 /// Adds a job after others, and queues or runs it if it is ready. One that polls a future never runs
@@ -284,4 +287,5 @@ fn run_inline(shared: &Shared, context: &WorkerContext, run: impl FnOnce()) {
         }
     }
     context.is_draining.set(false);
+    context.tell_conditional(shared, "tell_inline");
 }

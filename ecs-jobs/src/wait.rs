@@ -56,16 +56,12 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
-        context.tell_conditional(shared);
+        context.tell_conditional(shared, "tell_before_sleep");
         if !goal.has_news() {
             listed.sleep(goal.deadline());
         }
         let takes_any = tag.is_worker || tag.is_conditional;
         context.is_woken.set(!listed.leave() && takes_any);
-    }
-    // What follows may take long.
-    if is_kept("tell_after_wait") {
-        context.tell_conditional(shared);
     }
     context.pass_on_wake_up(shared);
 }

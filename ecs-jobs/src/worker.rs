@@ -74,14 +74,14 @@ pub(crate) fn wait_for_all(shared: &Shared, cancels_main_jobs: bool) {
 pub(crate) fn run_one(shared: &Shared) -> bool {
     WorkerContext::with(shared, |context| {
         let run_any = || take_any(shared).map(|job| run_only(shared, context, job)).is_some();
-        or_too_deep(one_deeper(context, || run_pinned(shared, context) || run_any()))
+        or_too_deep(one_deeper(shared, context, || run_pinned(shared, context) || run_any()))
     })
 }
 
 /// Runs the jobs for this thread that are ready by now, and returns their number.
 pub(crate) fn run_main_jobs(shared: &Shared) -> usize {
     WorkerContext::with(shared, |context| {
-        or_too_deep(one_deeper(context, || run_all_pinned(shared, context, || false)))
+        or_too_deep(one_deeper(shared, context, || run_all_pinned(shared, context, || false)))
     })
 }
 
@@ -99,7 +99,7 @@ fn work_until(
     let is_reached = false;
     let mut goal =
         WorkGoal { shared, context, job, is_worker, is_conditional, condition, is_reached };
-    one_deeper(context, || wait(shared, context, &mut goal))
+    one_deeper(shared, context, || wait(shared, context, &mut goal))
 }
 
 /// The goal of a thread that works until a condition holds.

@@ -11,7 +11,7 @@ use crate::shared::Shared;
 use crate::slots::{JobId, JobKind, Slots};
 use crate::sync::Deadline;
 use crate::task_group::TaskGroup;
-use crate::worker::{run_until, run_worker, wait_for_all};
+use crate::worker::{run_one, run_until, run_worker, wait_for_all};
 use loom::sync::atomic::{AtomicUsize, Ordering};
 use loom::sync::{Arc, Condvar, Mutex};
 use loom::thread;
@@ -340,6 +340,56 @@ fn the_end_of_all_jobs_is_not_missed_where_ended_jobs_are_combined() {
         });
         wait_for_all(&shared, false);
         assert!(shared.slots.is_done(other.join().unwrap()));
+    });
+}
+
+/// A thread in the middle of a call, as in the body of a scope, ends the last job by `end`, and goes on in
+/// that call until a flush of another thread has returned.
+fn explore_flush_against_a_long_call(
+    name: &str,
+    shared: fn() -> Arc<Shared>,
+    end: fn(&Shared, JobId),
+) {
+    explore(name, move || {
+        let shared = shared();
+        let id = add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
+        let has_seen = Arc::new((Mutex::new(false), Condvar::new()));
+        let other = thread::spawn({
+            let (shared, has_seen) = (Arc::clone(&shared), Arc::clone(&has_seen));
+            move || {
+                WorkerContext::with(&shared, |_context| {
+                    end(&shared, id);
+                    let mut seen = has_seen.0.lock().unwrap();
+                    while !*seen {
+                        seen = has_seen.1.wait(seen).unwrap();
+                    }
+                });
+            }
+        });
+        wait_for_all(&shared, false);
+        *has_seen.0.lock().unwrap() = true;
+        has_seen.1.notify_one();
+        other.join().unwrap();
+    });
+}
+
+#[test]
+fn the_end_of_all_jobs_is_not_missed_where_a_long_call_runs_the_last_one() {
+    explore_flush_against_a_long_call("flush against a single job", hosted, |shared, _id| {
+        run_one(shared);
+    });
+}
+
+#[test]
+fn the_end_of_all_jobs_is_not_missed_where_a_long_call_cancels_the_last_one() {
+    explore_flush_against_a_long_call("flush against cancel", hosted, cancel_job);
+}
+
+#[test]
+fn the_end_of_all_jobs_is_not_missed_where_a_long_call_schedules_one_without_threads() {
+    let inline = || Arc::new(Shared::new(0).0);
+    explore_flush_against_a_long_call("flush against an inline job", inline, |shared, _id| {
+        add_job::<JobId>(shared, JobKind::Anywhere, "", &[], || ());
     });
 }
 

@@ -148,6 +148,18 @@ fn who_turns_to_a_group_has_to_tell_first_of_the_jobs_that_it_has_ended() {
 }
 
 #[test]
+fn who_goes_on_in_a_long_call_has_to_tell_first_of_the_jobs_that_it_has_ended() {
+    for (place, how) in [
+        ("tell_after_wait", "runs_the_last_one"),
+        ("tell_cancelled", "cancels_the_last_one"),
+        ("tell_inline", "schedules_one_without_threads"),
+    ] {
+        let model = format!("handles::the_end_of_all_jobs_is_not_missed_where_a_long_call_{how}");
+        must_fail_without(place, &model, "deadlock");
+    }
+}
+
+#[test]
 fn a_flush_must_not_wait_for_a_broadcast() {
     let model = "handles::a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts";
     must_fail_without("broadcast_is_apart", model, "deadlock");
