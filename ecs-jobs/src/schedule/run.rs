@@ -8,6 +8,7 @@ use super::node::{Built, Node, Outcome, Plan, Role, SharedConditions};
 use super::stages::Part;
 use super::timeline::Timeline;
 use super::turn::{Run, WorldAccess, clear_quietly};
+use crate::panic_slot::{catch, discard};
 use crate::pool::Pool;
 use crate::static_graph::{StaticGraph, measures};
 
@@ -153,23 +154,24 @@ impl Schedule {
     /// Panics if the schedule was built for another world.
     ///
     /// Panics if a system or a condition panics, with the first panic, after all started systems have
-    /// ended. Systems that have not started are not run, and commands not yet played are dropped. A
-    /// schedule that [skips panics](super::ScheduleBuilder::skip_panics) goes on instead.
+    /// ended. Systems that have not started are not run, and commands not yet played are dropped; events
+    /// age as in any run. A schedule that [skips panics](super::ScheduleBuilder::skip_panics) goes on
+    /// instead.
     ///
     /// Panics if a component panics when a command drops it: commands played before stay applied, and
     /// those after it are dropped.
     pub fn run(&mut self, world: &mut World, pool: &Pool) -> RunReport {
         let mut begun = self.begin_or_go_on(world, pool);
-        let guard = Abandoned(self);
+        let guard = Abandoned(self, &mut *world);
         // The rest of a stage that was begun by steps.
         while begun.turn > 0 {
-            guard.0.take_step(&mut begun, world, pool);
+            guard.0.take_step(&mut begun, guard.1, pool);
         }
         while begun.part < guard.0.plan.parts.len() {
             match guard.0.plan.parts[begun.part] {
-                Part::Stage(_) => guard.0.run_stage(begun.part, begun.run, world, pool),
-                Part::Exclusive(node) => guard.0.run_alone(node, begun.run, world, pool),
-                Part::Sync(_) => guard.0.sync(&mut begun, world, pool),
+                Part::Stage(_) => guard.0.run_stage(begun.part, begun.run, guard.1, pool),
+                Part::Exclusive(node) => guard.0.run_alone(node, begun.run, guard.1, pool),
+                Part::Sync(_) => guard.0.sync(&mut begun, guard.1, pool),
             }
             begun.part += 1;
         }
@@ -207,10 +209,12 @@ impl Schedule {
             let named = panic.map(|message| SystemPanic { system: info.name.clone(), message });
             report.panics.extend(named);
         }
-        for aging in &self.aging {
-            (aging.age)(world, aging.writes);
-        }
+        self.age_events(world);
         report
+    }
+
+    fn age_events(&self, world: &mut World) {
+        self.aging.iter().for_each(|aging| (aging.age)(world, aging.writes));
     }
 
     /// Runs the nodes of a stage: on as many threads as are worth it, each as soon as its dependencies
@@ -299,17 +303,19 @@ impl Schedule {
     }
 }
 
-/// Drops what is left of a run that a panic ended, in a system or in playback: its commands, and the
-/// messages of panics that it skipped, which no report will have.
-pub(super) struct Abandoned<'a>(pub(super) &'a mut Schedule);
+/// Ends a run that a panic has ended, in a system or in playback: drops its commands, and the messages of
+/// panics that it skipped, which no report will have, and ages events.
+pub(super) struct Abandoned<'a>(pub(super) &'a mut Schedule, pub(super) &'a mut World);
 
 impl Drop for Abandoned<'_> {
     fn drop(&mut self) {
-        for state in self.0.nodes.iter_mut().map(|node| node.state.get_mut()) {
+        let Self(schedule, world) = self;
+        for state in schedule.nodes.iter_mut().map(|node| node.state.get_mut()) {
             state.panic = None;
             if let Some(system) = &mut state.system {
                 system.visit_commands(&mut clear_quietly);
             }
         }
+        catch(|| schedule.age_events(world)).unwrap_or_else(discard);
     }
 }

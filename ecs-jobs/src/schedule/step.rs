@@ -56,8 +56,8 @@ impl Schedule {
         assert!(self.part_len(0) > 0, "a schedule without systems has no steps");
         // Until the step is done there is no current run: a panic ends it.
         let mut begun = self.begin_or_go_on(world, pool);
-        let guard = Abandoned(self);
-        let step = guard.0.take_step(&mut begun, world, pool);
+        let guard = Abandoned(self, &mut *world);
+        let step = guard.0.take_step(&mut begun, guard.1, pool);
         std::mem::forget(guard);
         let ended = if begun.part < self.plan.parts.len() {
             self.begun = Some(begun);

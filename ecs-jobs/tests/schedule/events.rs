@@ -277,6 +277,37 @@ fn a_system_that_panics_has_written_nothing() {
 }
 
 #[test]
+fn events_age_in_a_run_that_panics_and_come_in_order_in_a_world_that_is_restored_after_it() {
+    struct IsBad(bool);
+    fn fail(is_bad: Res<IsBad>) {
+        if is_bad.0 {
+            resume_unwind(Box::new(()));
+        }
+    }
+    let mut sent = 0;
+    let say = move |mut pings: EventWriter<Ping>| {
+        pings.send(Ping(sent));
+        sent += 1;
+    };
+    let (mut world, pool) = (world(), pool(0));
+    world.insert_resource(IsBad(false));
+    let builder = Schedule::builder().add((hear, say, fail).chain());
+    let mut schedule = builder.build(&mut world).unwrap();
+    let beginning = world.snapshot().unwrap();
+    schedule.run(&mut world, &pool);
+    world.insert_resource(IsBad(true));
+    for _ in 0..10 {
+        let run = AssertUnwindSafe(|| schedule.run(&mut world, &pool));
+        catch_unwind(run).expect_err("it fails");
+    }
+    assert!(world.resource::<Events<Ping>>().unwrap().len() <= 2);
+    world.insert_resource(IsBad(false));
+    world.restore(&beginning).unwrap();
+    (0..3).for_each(|_| drop(schedule.run(&mut world, &pool)));
+    assert_eq!(heard(&mut world), (0..13).collect::<Vec<u64>>());
+}
+
+#[test]
 fn one_system_cannot_write_events_while_it_holds_them() {
     fn echo(_events: ResMut<Events<Ping>>, _writer: EventWriter<Ping>) {}
     let result = Schedule::builder().add(echo).build(&mut World::new());
