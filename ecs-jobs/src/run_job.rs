@@ -26,7 +26,10 @@ pub(crate) fn run_chain<'pool>(
         let gives_way = next.slot().is_background() && shared.ready.has_frame();
         if count == IN_A_ROW_MAX || gives_way || stop() {
             queue(shared, next);
-            return shared.announce_ready(1, true);
+            if is_kept("announce_left") {
+                shared.announce_ready(1, true);
+            }
+            return;
         }
         job = next;
     }
@@ -68,7 +71,7 @@ pub(crate) fn run_job<'pool>(
         }
     };
     shared.slots.end(claimed, failed, ready, awaited);
-    if queued_count > 0 {
+    if queued_count > 0 && is_kept("announce_after_end") {
         shared.announce_ready(queued_count, true);
     }
     context.note_ended_job(shared);
@@ -266,7 +269,7 @@ fn add_claimed<'pool>(
                 run_inline(shared, context, || run_unknown(shared, context, claimed));
             }
         });
-    } else if queue(shared, claimed) {
+    } else if queue(shared, claimed) && is_kept("announce_added") {
         shared.announce_ready(1, false);
     }
 }

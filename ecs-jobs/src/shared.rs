@@ -119,7 +119,7 @@ impl LocalQueues {
         let oldest = (0..count).map_while(|_| self.private.pop_oldest());
         let were_none = self.open.extend(oldest);
         // If some were open already, the thread woken for those passes the wake-up on.
-        if shared.sleepers.has_any() {
+        if shared.sleepers.has_any() && is_kept("announce_half") {
             shared.wake_for(usize::from(were_none), group);
         }
     }
@@ -303,7 +303,7 @@ impl Shared {
 
     /// Makes the threads that sleep until a condition of their own holds check it.
     pub(crate) fn announce_condition(&self) {
-        self.sleepers.tell(usize::MAX, |tag| tag.is_conditional);
+        self.sleepers.tell(usize::MAX, |tag| tag.is_conditional && is_kept("announce_condition"));
     }
 
     /// Wakes other threads for the remaining work, if there is any. The caller was woken and leaves, or
@@ -356,7 +356,7 @@ impl Shared {
     /// Tells the workers to end.
     pub(crate) fn close(&self) {
         self.closing.store(true, needed("close", Ordering::Release));
-        self.sleepers.tell(usize::MAX, |tag| tag.is_worker);
+        self.sleepers.tell(usize::MAX, |tag| tag.is_worker && is_kept("announce_closing"));
     }
 
     pub(crate) fn is_closing(&self) -> bool {

@@ -50,14 +50,16 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
         }
-        context.open_all(shared);
+        if is_kept("open_all") {
+            context.open_all(shared);
+        }
         let tag = goal.tag();
         let listed = shared.sleepers.list(tag);
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
         context.tell_conditional(shared, "tell_before_sleep");
-        if !goal.has_news() {
+        if !(is_kept("last_look") && goal.has_news()) {
             listed.sleep(goal.deadline());
         }
         let takes_any = tag.is_worker || tag.is_conditional;

@@ -424,6 +424,23 @@ fn a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts() {
     });
 }
 
+/// The next job of a chain is kept by the thread that made it ready, until that thread has to leave.
+#[test]
+fn a_job_of_a_chain_that_a_thread_leaves_is_not_missed_by_who_waits_for_it() {
+    explore("run_until_done in a chain against complete", || {
+        let shared = hosted();
+        let add = |after: &[JobId]| add_job(&shared, JobKind::Anywhere, "", after, || ());
+        let first = add(&[]);
+        let second = add(&[first]);
+        let other = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || run_until(&shared, Some(first), || shared.slots.is_done(first))
+        });
+        wait_for_job(&shared, second, None).unwrap();
+        other.join().unwrap();
+    });
+}
+
 #[test]
 fn a_condition_that_comes_true_is_not_missed_by_a_thread_of_the_host() {
     explore("condition against run_until", || {
