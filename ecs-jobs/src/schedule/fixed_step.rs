@@ -31,7 +31,8 @@ pub struct FixedStep {
 }
 
 impl FixedStep {
-    /// Creates a converter with ticks of this length, without a limit to the ticks due at once.
+    /// Creates a converter with ticks of this length, without a limit to the ticks due at once but that of
+    /// their type.
     ///
     /// # Panics
     /// Panics if the length is zero.
@@ -78,7 +79,9 @@ impl FixedStep {
     /// from the last tick.
     #[must_use]
     pub fn fraction(&self) -> f64 {
-        self.waiting.as_secs_f64() / self.length.as_secs_f64()
+        let fraction = self.waiting.as_secs_f64() / self.length.as_secs_f64();
+        // As floating-point numbers, long times are equal that are not.
+        fraction.min(1.0 - f64::EPSILON)
     }
 
     /// Returns the total number of dropped ticks.
@@ -114,6 +117,16 @@ mod tests {
         assert!((step.fraction() - 0.5).abs() < 1e-9);
         assert_eq!(step.advance(Duration::MAX).end, 3);
         assert!(step.skipped() > 1 << 40);
+    }
+
+    #[test]
+    fn the_fraction_of_a_tick_that_is_not_over_is_below_one() {
+        for secs in [1, 1_000_000, 100_000_000, 10_000_000_000] {
+            let length = Duration::from_secs(secs);
+            let mut step = FixedStep::new(length);
+            assert_eq!(step.advance(length - Duration::from_nanos(1)), 0..0);
+            assert!((0.999..1.0).contains(&step.fraction()), "ticks of {length:?}");
+        }
     }
 
     #[test]
