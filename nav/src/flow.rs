@@ -222,8 +222,7 @@ impl FlowField {
         if self.is_goal(cell) {
             return Known::Goal;
         }
-        let likely = self.wave.likely_direction(terrain.ground(), cell);
-        Known::NotYet(likely.map(|direction| direction.step_inside(cell)))
+        Known::NotYet(self.wave.likely_next(terrain.ground(), cell))
     }
 
     /// The distance from a cell to the nearest goal in cells, if it is known already.
@@ -285,7 +284,7 @@ impl FlowField {
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Known {
     /// Nothing final. While the field follows edits, contains the next cell of the previous best path, if
-    /// that step is still legal.
+    /// that step or link is still legal.
     NotYet(Option<Cell>),
     /// No path leads from there to a goal.
     Unreachable,

@@ -11,15 +11,20 @@ pub(crate) const UNREACHED: u64 = u64::MAX;
 /// The slot of a sector without any reached cell.
 const NO_SLOT: u32 = u32::MAX;
 
-/// The lowest bits of a mark are a direction. This bit says that there is one.
+/// The lowest bits of a mark are a direction, or the number of a link. This bit says that there is a
+/// direction.
 const HAS_WAY: u8 = 1 << 3;
 const WAY_MASK: u8 = HAS_WAY - 1;
+/// The number of links of one cell that are told apart.
+const LINK_COUNT_MAX: u8 = WAY_MASK;
 /// The cell waits in the queue.
 const QUEUED: u8 = 1 << 4;
 /// The direction was made uncertain by an edit: a forgotten cell keeps it.
 const HAD_WAY: u8 = 1 << 5;
 /// The cell got its cost by a link.
 const LINKED: u8 = 1 << 6;
+/// The link was made uncertain by an edit.
+const HAD_LINK: u8 = 1 << 7;
 
 /// The way in which a cell got its cost.
 #[derive(Clone, Copy, Debug)]
@@ -27,7 +32,8 @@ pub(crate) enum Way {
     /// The cell is a goal.
     None,
     Step(Direction),
-    Link,
+    /// By the link of this number among those that begin at the cell.
+    Link(u8),
 }
 
 /// A cost and a mark for each cell, nine bytes, in sectors that are allocated when the first of their
@@ -133,6 +139,14 @@ impl SectorStore {
         (mark & (HAS_WAY | HAD_WAY) != 0).then(|| Direction::ALL[usize::from(mark & WAY_MASK)])
     }
 
+    /// The number of the link by which a cell last got its cost, even if it was forgotten since.
+    pub(crate) fn last_link(&self, cell: Cell) -> Option<usize> {
+        let mark = self.marks[self.place(cell)?];
+        let number = mark & WAY_MASK;
+        let is_known = mark & (LINKED | HAD_LINK) != 0 && number < LINK_COUNT_MAX;
+        is_known.then_some(number.into())
+    }
+
     /// Gives a cell a cost and marks it as queued. Returns false if it was queued before.
     #[inline]
     pub(crate) fn enter(&mut self, cell: Cell, cost: u64, way: Way) -> bool {
@@ -143,7 +157,7 @@ impl SectorStore {
             | match way {
                 Way::None => 0,
                 Way::Step(way) => HAS_WAY | way as u8,
-                Way::Link => LINKED,
+                Way::Link(number) => LINKED | number.min(LINK_COUNT_MAX),
             };
         !was_queued
     }
@@ -187,8 +201,12 @@ impl SectorStore {
         let Some(place) = self.place(cell) else { return false };
         self.costs[place] = UNREACHED;
         let mark = self.marks[place];
-        let had_way = if mark & HAS_WAY != 0 { HAD_WAY } else { mark & HAD_WAY };
-        self.marks[place] = had_way | mark & WAY_MASK;
+        let had = match mark & (HAS_WAY | LINKED) {
+            HAS_WAY => HAD_WAY,
+            LINKED => HAD_LINK,
+            _ => mark & (HAD_WAY | HAD_LINK),
+        };
+        self.marks[place] = had | mark & WAY_MASK;
         mark & QUEUED != 0
     }
 }

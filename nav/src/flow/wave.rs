@@ -66,6 +66,13 @@ impl<'a> Ground<'a> {
         self.grid.open_links(cell, false)
     }
 
+    /// The number of the link from one cell to another among those that begin at the first.
+    fn link_number(self, from: Cell, to: Cell) -> u8 {
+        let mut links = self.grid.links().from(from).iter();
+        let number = links.position(|link| link.to == to).expect("there is a link");
+        u8::try_from(number).unwrap_or(u8::MAX)
+    }
+
     /// The cells from which open links lead to a cell, and their units.
     pub(crate) fn links_to(self, cell: Cell) -> impl Iterator<Item = (Cell, u64)> + 'a {
         self.grid.open_links(cell, true)
@@ -228,7 +235,7 @@ impl Wave {
                 self.offer(next, cost + units, Way::Step(direction.opposite()));
             }
             for (from, units) in ground.links_to(cell) {
-                self.offer(from, cost + units, Way::Link);
+                self.offer(from, cost + units, Way::Link(ground.link_number(from, cell)));
             }
         }
         true
@@ -253,11 +260,14 @@ impl Wave {
         links.find(leads_on).map(|(to, _)| to)
     }
 
-    /// A direction that led on from an open cell before edits, or that has the best cost so far, and is
-    /// still legal. Agents follow it while the wave has not arrived.
-    pub(crate) fn likely_direction(&self, ground: Ground<'_>, cell: Cell) -> Option<Direction> {
-        let way = self.store.last_way(cell)?;
-        (ground.moves(cell) & way.bit() != 0).then_some(way)
+    /// The next cell of the path that led on from an open cell before edits, or that has the best cost so
+    /// far, if that step or link is still legal. Agents follow it while the wave has not arrived.
+    pub(crate) fn likely_next(&self, ground: Ground<'_>, cell: Cell) -> Option<Cell> {
+        if let Some(way) = self.store.last_way(cell) {
+            return (ground.moves(cell) & way.bit() != 0).then(|| way.step_inside(cell));
+        }
+        let link = ground.grid.links().from(cell).get(self.store.last_link(cell)?)?;
+        ground.grid.is_link_open(link).then_some(link.to)
     }
 
     /// Begins to follow edits of some cells inside the grid. Nothing is final until the wave has run on
@@ -339,7 +349,8 @@ impl Wave {
             Some((self.store.told_cost(next).checked_add(units)?, Way::Step(direction)))
         });
         let by_links = ground.links(cell).filter_map(|(to, units)| {
-            Some((self.store.told_cost(to).checked_add(units)?, Way::Link))
+            let way = Way::Link(ground.link_number(cell, to));
+            Some((self.store.told_cost(to).checked_add(units)?, way))
         });
         if let Some((cost, way)) = offers.chain(by_links).min_by_key(|&(cost, _)| cost) {
             self.offer(cell, cost, way);

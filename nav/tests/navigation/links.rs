@@ -441,6 +441,39 @@ fn followers_of_a_field_cross_links() {
 }
 
 #[test]
+fn followers_cross_links_while_edits_beside_the_goal_keep_the_field_busy() {
+    // A wall from the north to the south, two links over it, and more of them that lead elsewhere.
+    let grid = Grid::from_fn(100, 60, |cell| cell.x != 50).unwrap();
+    let (start, goal) = (Cell::new(48, 5), Cell::new(99, 59));
+    let to = |x, y| Link::new(start, Cell::new(x, y), 2);
+    let links = [to(2, 2), to(52, 5), to(2, 50), Link::new(Cell::new(52, 5), start, 2)];
+    let terrain = Terrain::new(grid, MoveRule::BothFree).with_links(links);
+    let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
+    let mut fields = FlowFields::default();
+    fields.expansions_per_tick = 300;
+    let field = fields.add(&terrain, &[goal]);
+    sim.world.insert_resource(terrain);
+    sim.world.insert_resource(fields);
+    let alone = systems::flow_agent(Vec2::new(40.5, 5.5), 4.0, field);
+    let body = systems::flow_agent(Vec2::new(42.5, 8.5), 4.0, field);
+    let agents = [sim.world.spawn(alone), sim.world.spawn((body, Avoid::default()))];
+    let status = |sim: &Sim, agent| sim.world.get::<FlowFollower>(agent).unwrap().status();
+    // The field is computed once.
+    sim.ticks_until(100, |sim| agents.iter().all(|&it| status(sim, it) == FlowStatus::Going));
+    for tick in 0..200 {
+        for cell in [Cell::new(goal.x - 1, goal.y), Cell::new(goal.x, goal.y - 1)] {
+            let terrain = sim.terrain_mut();
+            assert!(if tick % 2 == 0 { terrain.fill(cell) } else { terrain.dig(cell) });
+        }
+        sim.tick();
+    }
+    for agent in agents {
+        let place = sim.position(agent);
+        assert!(place.x > 51.0, "{:?} at {place}", status(&sim, agent));
+    }
+}
+
+#[test]
 fn a_follower_that_was_pushed_away_from_its_goal_goes_back_over_a_link() {
     let mut sim = Sim::new(Grid::solid(1, 1).unwrap());
     let terrain = house();
