@@ -71,7 +71,7 @@ impl Obstacle {
         clamp(self.size, SIZE_MIN, SIZE_MAX as f32)
     }
 
-    /// The velocity of the last tick, in cells per second: zero if it stands.
+    /// The velocity of the last tick that took time, in cells per second: zero if it stands.
     #[must_use]
     pub const fn velocity(&self) -> Vec2 {
         self.velocity
@@ -84,6 +84,10 @@ impl Obstacle {
 
     fn follow(&mut self, place: Vec2, seconds: f32) {
         let way = place - std::mem::replace(&mut self.place, place);
+        // A tick without time does not tell whether it is under way.
+        if seconds == 0.0 {
+            return;
+        }
         let velocity = way / seconds;
         // False for NaN as well.
         let has_moved = way.length() <= STRIDE_MAX && velocity.is_finite();

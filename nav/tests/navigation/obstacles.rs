@@ -150,6 +150,27 @@ fn bodies_give_way_to_an_obstacle_that_moves_and_it_never_does() {
 }
 
 #[test]
+fn an_obstacle_under_way_blocks_no_cell_and_moves_no_agent_while_time_stands_still() {
+    let mut sim = Sim::of(&[".....", "....."]);
+    let agent = sim.spawn(2.4, 0.5, 3.0);
+    let cart = sim.world.spawn((Position(Vec2::new(0.5, 0.5)), Obstacle::new(1.0)));
+    let step = |sim: &mut Sim, seconds, way| {
+        sim.set_time_step(seconds);
+        sim.world.get_mut::<Position>(cart).unwrap().0.x += way;
+        sim.tick();
+        let velocity = sim.world.get::<Obstacle>(cart).unwrap().velocity();
+        (velocity == Vec2::ZERO, sim.terrain().grid().open_count(), sim.position(agent).x)
+    };
+    assert_eq!(step(&mut sim, 0.05, 0.0), (true, 9, 2.4));
+    assert_eq!([0.8, 0.9].map(|way| step(&mut sim, 0.05, way)), [(false, 10, 2.4); 2]);
+    assert_eq!(
+        [0.0, -5.0, -0.3].map(|seconds| step(&mut sim, seconds, 0.0)),
+        [(false, 10, 2.4); 3]
+    );
+    assert!(step(&mut sim, 0.05, 0.0).0, "it stands once a tick takes time");
+}
+
+#[test]
 fn the_velocity_of_an_obstacle_is_finite_however_short_a_tick_is() {
     for seconds in [1e-45, 1e-40, 1e-30, 0.05, 1e6] {
         let mut sim = Sim::of(&["......", "......"]);
