@@ -32,7 +32,7 @@ const FAR: f32 = 65_536.0;
 /// A line of a legend.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub(crate) struct Entry {
-    /// Its symbol: a disc, or a letter.
+    /// Its symbol: a disc, a letter, or a square of the ground.
     pub(crate) kind: Kind,
     /// Its text.
     pub(crate) text: String,
@@ -47,7 +47,10 @@ pub(crate) fn picture(view: &dyn View) -> Raster {
     let kinds = scene.kinds.iter().enumerate();
     let entries: Vec<Entry> = kinds
         .map(|(place, &kind)| {
-            let text = format!("{} {}", kind.name, grouped(count(place) as u64));
+            let text = match kind.is_ground {
+                true => kind.name.to_owned(),
+                false => format!("{} {}", kind.name, grouped(count(place) as u64)),
+            };
             Entry { kind, text }
         })
         .collect();
@@ -240,6 +243,14 @@ fn draw_kind(raster: &mut Raster, at: Point, radius: u32, kind: Kind) {
         }
         return raster.letter(at, radius, letter, kind.colour);
     }
+    if kind.is_ground {
+        // The ink around it tells it from the paper.
+        for (half, colour) in [(radius, INK), (radius - 1, kind.colour)] {
+            let corner = at - Point::new(pixel(half), pixel(half));
+            raster.fill(Rectangle::new(corner, Size::new_equal(2 * half)), colour);
+        }
+        return;
+    }
     if radius >= 3 {
         raster.disc(at, radius + 1, Colour::BLACK);
     }
@@ -283,8 +294,19 @@ mod tests {
             let mut simulation = demo.open(&setup).expect("small numbers are allowed");
             (0..5).for_each(|_| simulation.tick());
             let raster = simulation.raster();
-            for kind in simulation.view().scene().kinds {
+            let kinds = simulation.view().scene().kinds;
+            // The picture of the minds is another one than the map of the page.
+            let drawn = kinds.iter().filter(|it| !it.is_ground || demo.name != "minds");
+            for kind in drawn {
                 assert!(says(&raster, kind.name), "{}: {}", demo.name, kind.name);
+            }
+            // So is what the colours of its ground mean.
+            let ground = simulation.view().ground();
+            let is_plain = ground.columns == 0 && ground.landmarks.is_empty();
+            assert!(is_plain || kinds.iter().any(|kind| kind.is_ground), "{}", demo.name);
+            if demo.name == "harbour" {
+                let named = |colour| kinds.iter().any(|it| it.is_ground && it.colour == colour);
+                assert!(ground.palette.into_iter().all(named));
             }
         }
     }

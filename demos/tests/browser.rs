@@ -485,6 +485,10 @@ fn another_demo(browser: &Browser) {
     browser.wait_until("document.title === 'Formic: miners' && marks.count > 1000");
     browser.wait_until("head.running && head.tick > 3");
     browser.wait_until("document.getElementById('legend').innerText.includes('laden')");
+    // A colour of the ground is a square, and not counted.
+    browser.wait_until(
+        "document.querySelector('#legend .ground').parentElement.innerText.trim() === 'the castle'",
+    );
     browser.keep_screenshot("page-miners.png");
 }
 

@@ -2,6 +2,8 @@
 
 use std::iter::zip;
 
+use formic::inspect::Kind;
+
 use super::DEMOS;
 use crate::raster::Colour;
 use crate::setup::Setup;
@@ -111,8 +113,10 @@ fn kinds_are_told_apart_without_seeing_all_colours() {
         let simulation = demo.open(&setup).expect("small numbers are allowed");
         let kinds = simulation.view().scene().kinds;
         for (place, kind) in kinds.iter().enumerate() {
-            // Different letters are told apart without colour.
-            for other in kinds[..place].iter().filter(|it| it.letter == kind.letter) {
+            // Different letters are told apart without colour, and so are discs and squares.
+            let has_its_shape =
+                |it: &&Kind| (it.letter, it.is_ground) == (kind.letter, kind.is_ground);
+            for other in kinds[..place].iter().filter(has_its_shape) {
                 for (eye, matrix) in &EYES {
                     let [one, two] = [kind, other].map(|it| lab(it.colour, matrix));
                     let found = difference(one, two);

@@ -28,7 +28,12 @@ impl View for CatWorld {
             unit: "point of need",
             ticks_per_second: 1.0 / TICK_SECONDS,
             mark_radius: 0.25,
-            kinds: chosen.chain([Kind::new("undecided", Colour::WHITE)]).collect(),
+            kinds: chosen
+                .chain([
+                    Kind::new("undecided", Colour::WHITE),
+                    Kind::ground("dark: what scores most there", darker(COLOURS[0])),
+                ])
+                .collect(),
         }
     }
 

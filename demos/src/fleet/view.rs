@@ -20,12 +20,13 @@ const BASE: Colour = Colour([26, 30, 48]);
 const BASE_RADIUS: f32 = 34.0;
 
 /// The kinds of marks; turrets are darker than ships.
-const KINDS: [Kind; 5] = [
+const KINDS: [Kind; 6] = [
     Kind::new("red ships", Colour([255, 110, 80])),
     Kind::new("blue ships", Colour([90, 170, 255])),
     Kind::new("red turrets", Colour([170, 73, 53])),
     Kind::new("blue turrets", Colour([60, 113, 170])),
     Kind::new("bullets", Colour([255, 240, 170])),
+    Kind::ground("bases", BASE),
 ];
 /// The kinds of the first of two sides; those of the other side follow.
 const SHIPS: u8 = 0;

@@ -15,6 +15,18 @@ use crate::walkers;
 
 const CART: Colour = Colour([170, 120, 70]);
 
+/// The tiles of the map, and their lines in the legend.
+const GROUND: [(u8, Legend); 7] = [
+    (b'#', Legend::ground("rock", Colour::ROCK)),
+    (b'.', Legend::ground("floor", Colour([92, 88, 84]))),
+    (b'~', Legend::ground("water", Colour([36, 74, 128]))),
+    (b',', Legend::ground("mud", Colour([84, 66, 44]))),
+    (b'+', Legend::ground("door", Colour([150, 110, 70]))),
+    (b'=', Legend::ground("locked door", Colour([190, 160, 60]))),
+    // The ends of links.
+    (b'a', Legend::ground("stairs, ramp or drop", Colour([170, 120, 200]))),
+];
+
 /// Returns the number of cells that an agent or a cart covers along a side.
 fn size(terrain: &Terrain, class: Option<&ClassId>) -> u8 {
     class.and_then(|&class| terrain.class(class)).map_or(1, |class| class.size())
@@ -31,27 +43,18 @@ impl View for Harbour {
                 .map(Kind::legend)
                 .into_iter()
                 .chain([Legend::thing("carts", CART)])
+                .chain(GROUND.map(|(_, legend)| legend))
                 .collect(),
         }
     }
 
     fn ground(&self) -> Ground {
-        let palette = [
-            (b'#', Colour::ROCK),
-            (b'.', Colour([92, 88, 84])),
-            (b'~', Colour([36, 74, 128])),
-            (b',', Colour([84, 66, 44])),
-            (b'+', Colour([150, 110, 70])),
-            (b'=', Colour([190, 160, 60])),
-            // Ends of links.
-            (b'a', Colour([170, 120, 200])),
-        ];
-        let place = |cell| palette.iter().position(|&(tile, _)| tile == symbol(cell)).unwrap_or(6);
+        let place = |cell| GROUND.iter().position(|&(tile, _)| tile == symbol(cell)).unwrap_or(6);
         let tile = |cell| u8::try_from(place(cell)).unwrap_or_default();
         Ground {
             columns: WIDTH,
             rows: HEIGHT,
-            palette: palette.map(|(_, colour)| colour).into(),
+            palette: GROUND.map(|(_, legend)| legend.colour).into(),
             tiles: self.terrain().grid().cells().map(tile).collect(),
             landmarks: Vec::new(),
         }

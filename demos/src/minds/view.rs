@@ -40,7 +40,13 @@ const PALETTE: [Colour; 5] = [
     Colour([26, 31, 39]),
     Colour([46, 38, 24]),
     Colour([22, 34, 50]),
-    Colour([44, 40, 46]),
+    Colour([84, 78, 88]),
+];
+
+const GROUND: [Kind; 3] = [
+    Kind::ground("where one is hungry", PALETTE[2]),
+    Kind::ground("where one is tired", PALETTE[3]),
+    Kind::ground("where one is both", PALETTE[4]),
 ];
 
 const CHEATS: [Cheat; 1] =
@@ -70,6 +76,7 @@ impl View for Minds {
                 .into_iter()
                 .zip(COLOURS)
                 .map(|(it, colour)| Kind::new(it, colour))
+                .chain(GROUND)
                 .collect(),
         }
     }

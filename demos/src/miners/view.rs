@@ -11,6 +11,9 @@ use super::{CASTLE, CROWD_RADIUS, MINES, Miners, SIZE, TICK_SECONDS};
 use crate::raster::Colour;
 use crate::simulation::Simulation;
 
+const CASTLE_GROUND: Colour = Colour([62, 78, 116]);
+const MINE_GROUND: Colour = Colour([92, 88, 84]);
+
 const WALKS_EMPTY: u8 = 0;
 const WALKS_LADEN: u8 = 1;
 const MINES_GOLD: u8 = 2;
@@ -26,6 +29,8 @@ impl View for Miners {
                 Kind::new("empty-handed", Colour([130, 200, 230])),
                 Kind::new("laden", Colour([250, 200, 60])),
                 Kind::new("mining", Colour([240, 110, 80])),
+                Kind::ground("the castle", CASTLE_GROUND),
+                Kind::ground("mines", MINE_GROUND),
             ],
         }
     }
@@ -33,12 +38,11 @@ impl View for Miners {
     fn ground(&self) -> Ground {
         let place =
             |at, colour, label: String| Landmark { at, radius: CROWD_RADIUS + 1.0, colour, label };
-        let mines = (1..)
-            .zip(MINES)
-            .map(|(number, at)| place(at, Colour([92, 88, 84]), format!("mine {number}")));
+        let mines =
+            (1..).zip(MINES).map(|(number, at)| place(at, MINE_GROUND, format!("mine {number}")));
         Ground {
             palette: vec![Colour([32, 44, 36])],
-            landmarks: std::iter::once(place(CASTLE, Colour([62, 78, 116]), "castle".to_owned()))
+            landmarks: std::iter::once(place(CASTLE, CASTLE_GROUND, "castle".to_owned()))
                 .chain(mines)
                 .collect(),
             ..Ground::default()

@@ -53,6 +53,10 @@ const PALETTE: [Colour; 6] = [
     Colour([98, 94, 108]),
     Colour([58, 52, 48]),
 ];
+const GROUND: [Kind; 2] = [
+    Kind::ground("wall, darker where it is remembered", PALETTE[4]),
+    Kind::ground("floor", PALETTE[5]),
+];
 const DARK: u8 = 0;
 const REMEMBERED: u8 = 2;
 const SEEN: u8 = 4;
@@ -89,7 +93,7 @@ impl View for Game {
             unit: "cell",
             ticks_per_second: 5.0,
             mark_radius: 0.5,
-            kinds: KINDS.map(kind).to_vec(),
+            kinds: KINDS.map(kind).into_iter().chain(GROUND).collect(),
         }
     }
 

@@ -13,14 +13,16 @@ use crate::raster::Colour;
 use crate::simulation::Simulation;
 use crate::text::{called, counted};
 
-const KINDS: [Kind; 6] = [
+const KINDS: [Kind; 7] = [
     Kind::thing("stones", Colour([112, 108, 104])),
     Kind::new("asleep until something happens", Colour([96, 128, 160])),
     Kind::new("awake", Colour([250, 240, 200])),
     Kind::new("at a meal", Colour([60, 180, 140])),
     Kind::new("in flight", Colour([250, 170, 60])),
     Kind::letter("wolves", Colour::RED, 'W'),
+    Kind::ground("home", HOME_GROUND),
 ];
+const HOME_GROUND: Colour = Colour([86, 66, 50]);
 /// Stones are drawn first, so that they lie under villagers who walk over them.
 const STONES: u8 = 0;
 const SLEEPS: u8 = 1;
@@ -54,12 +56,8 @@ impl View for Villagers {
     }
 
     fn ground(&self) -> Ground {
-        let home = Landmark {
-            at: HOME,
-            radius: 3.0,
-            colour: Colour([86, 66, 50]),
-            label: "home".to_owned(),
-        };
+        let home =
+            Landmark { at: HOME, radius: 3.0, colour: HOME_GROUND, label: "home".to_owned() };
         Ground { palette: vec![Colour([34, 46, 34])], landmarks: vec![home], ..Ground::default() }
     }
 

@@ -42,6 +42,7 @@ impl View for TerrainMap<'_> {
                 Kind::new("walks", Colour::WHITE),
                 Kind::new("waits for a path", Colour([255, 214, 90])),
                 Kind::new("no path", Colour([255, 98, 98])),
+                Kind::ground("rock; any other colour is a region", Colour::ROCK),
             ],
         }
     }

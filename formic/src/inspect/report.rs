@@ -198,6 +198,7 @@ fn scene_json(view: &dyn View) -> Value {
                 "colour": kind.colour.0,
                 "letter": kind.letter,
                 "is_thing": kind.is_thing,
+                "is_ground": kind.is_ground,
             })
         })
         .collect();

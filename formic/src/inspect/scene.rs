@@ -42,7 +42,7 @@ pub struct Axes {
     pub is_upwards: bool,
 }
 
-/// A line of the legend: a kind of agent, or an activity of agents.
+/// A line of the legend: a kind of agent, an activity of agents, or a colour of the ground.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Kind {
     /// The name, in a word or two.
@@ -53,13 +53,15 @@ pub struct Kind {
     pub letter: Option<char>,
     /// Whether it is an inanimate thing, so that a click prefers any agent to it.
     pub is_thing: bool,
+    /// Whether it is a colour of the ground, and of no mark, so that the legend does not count it.
+    pub is_ground: bool,
 }
 
 impl Kind {
     /// Creates a kind that is drawn as a disc.
     #[must_use]
     pub const fn new(name: &'static str, colour: Colour) -> Self {
-        Self { name, colour, letter: None, is_thing: false }
+        Self { name, colour, letter: None, is_thing: false, is_ground: false }
     }
 
     /// Creates a kind that is drawn as a letter, which can be recognised without its colour.
@@ -72,6 +74,12 @@ impl Kind {
     #[must_use]
     pub const fn thing(name: &'static str, colour: Colour) -> Self {
         Self { is_thing: true, ..Self::new(name, colour) }
+    }
+
+    /// Creates a line of the legend for a colour of the ground; list these behind the kinds of marks.
+    #[must_use]
+    pub const fn ground(name: &'static str, colour: Colour) -> Self {
+        Self { is_ground: true, ..Self::new(name, colour) }
     }
 }
 
