@@ -535,6 +535,17 @@ fn what_is_said_of_several_worlds(browser: &Browser) {
         .wait_until("document.querySelector('#worlds [aria-pressed=true]').textContent === 'tree'");
     browser.click("nav [data-tab=archetypes]");
     browser.wait_until("document.getElementById('archetypes').innerText.includes('TreeAgent')");
+    // The next agent is one of this world, also from one that was chosen otherwise.
+    for key in ["]", "[", "]"] {
+        browser.press(key);
+        browser.wait_until(
+            "document.getElementById('agent').innerText.includes('Its mind: tree')
+             && document.querySelector('#worlds [aria-pressed=true]').textContent === 'tree'",
+        );
+        browser.script(
+            "pickBeside.last = undefined; document.getElementById('agent').replaceChildren();",
+        );
+    }
     browser.press("w");
     browser.wait_until("document.getElementById('note').textContent === 'The wolf comes.'");
     browser.keep_screenshot("page-minds.png");

@@ -9,7 +9,7 @@
 //!
 //! | tag | section | content |
 //! |---|---|---|
-//! | 1 | head | world number u32, tick u32, flags u32 (1: running), width f32, height f32, mark radius f32, ticks a second f32, one of how many agents is drawn u32 |
+//! | 1 | head | world number u32, tick u32, flags u32 (1: running), width f32, height f32, mark radius f32, ticks a second f32, one of how many agents is drawn u32, the marks of the world in focus: the first u32, one past the last u32 |
 //! | 2 | marks | count u32, x u16 each, y u16 each, kind u8 each |
 //! | 3 | ids | version u32, count u32, entity index u32 each |
 //! | 4 | ground | version u32, columns u16, rows u16, palette length u32, red green blue u8 each, a tile u8 each, padded; landmarks as JSON |
@@ -134,7 +134,7 @@ impl Frames {
         }
         // A mark takes five bytes.
         let mut moving = Vec::with_capacity(128 + 5 * self.marks.len());
-        write_head(&mut moving, session, view, self.marks.each());
+        write_head(&mut moving, session, view, &self.marks);
         let size = view.scene().size;
         write_marks(&mut moving, &self.marks, size);
         if with_paths {
@@ -161,8 +161,11 @@ impl Frames {
     }
 }
 
-fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View, each: u32) {
-    let scene = view.scene();
+fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View, marks: &Marks) {
+    let (scene, focus) = (view.scene(), view.focus());
+    let is_here = |mark: &Mark| mark.world == focus;
+    let first = marks.iter().position(is_here).unwrap_or_default();
+    let end = marks.iter().rposition(is_here).map_or(first, |last| last + 1);
     section(bytes, HEAD, |bytes| {
         put_u32(bytes, session.world_number);
         // The page shows the tick from /api/state; here it only distinguishes frames.
@@ -171,7 +174,8 @@ fn write_head(bytes: &mut Vec<u8>, session: &Session, view: &dyn View, each: u32
         for number in [scene.size.x, scene.size.y, scene.mark_radius, scene.ticks_per_second] {
             bytes.extend_from_slice(&number.to_le_bytes());
         }
-        put_u32(bytes, each);
+        put_u32(bytes, marks.each());
+        [first, end].into_iter().for_each(|place| put_u32(bytes, count(place)));
     });
 }
 
