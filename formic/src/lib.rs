@@ -33,7 +33,7 @@
 //! | `ai` (default) | minds, and actions that are entities |
 //! | `nav` (default) | grids, regions, paths; [`glam`] for points |
 //! | `serde` | components that are saved by serde |
-//! | `inspect` | a page for any running world |
+//! | `inspect` | a page for any running world; [`glam`] for points |
 //! | `btcpp` | behaviour trees from the XML of BehaviorTree.CPP, and to it |
 //!
 //! # Which `Query`
@@ -52,7 +52,7 @@ pub use formic_ai as ai;
 pub use formic_jobs as jobs;
 #[cfg(feature = "nav")]
 pub use formic_nav as nav;
-#[cfg(feature = "nav")]
+#[cfg(any(feature = "nav", feature = "inspect"))]
 pub use glam;
 
 #[cfg(feature = "inspect")]
@@ -94,7 +94,7 @@ pub mod prelude {
     pub use formic_jobs::{Save, SaveRules};
     #[cfg(feature = "nav")]
     pub use formic_nav::prelude::*;
-    #[cfg(feature = "nav")]
+    #[cfg(any(feature = "nav", feature = "inspect"))]
     pub use glam::Vec2;
 }
 
