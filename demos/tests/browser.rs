@@ -442,8 +442,14 @@ fn what_a_link_names(browser: &Browser, server: &Running) {
     let there = server.state();
     assert_eq!((&there["tick"], &there["entities"]), (&here["tick"], &here["entities"]));
     // What is none leads nowhere.
-    browser.script("history.replaceState(null, '', '#demo=nothing&agent=-1&tick=1e9'); follow();");
-    browser.wait_until("$('note').textContent.includes('There is no demo nothing')");
+    for (link, said) in [
+        ("demo=nothing&agent=-1", "There is no demo nothing"),
+        ("demo=cats&tick=1e9", "The link says tick=1e9, which is no whole number"),
+        ("agent=0v9", "There is no entity 0v9 here"),
+    ] {
+        browser.script(&format!("history.replaceState(null, '', '#{link}'); follow();"));
+        browser.wait_until(&format!("$('note').textContent.includes('{said}')"));
+    }
     assert_eq!(server.state()["demo"], "dungeon");
 }
 
