@@ -85,7 +85,7 @@ fn root() -> Command {
         .version(env!("CARGO_PKG_VERSION"))
         .after_help(
             "Without a command the dungeon runs as it comes and leaves a picture.\n\
-             Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file.",
+             Exit codes: 0 fine, 1 a check failed, 2 a bad argument or file, 130 interrupted by Ctrl-C.",
         )
         .disable_help_subcommand(true)
         .subcommands(DEMOS.iter().map(|demo| demo_command(demo)));
