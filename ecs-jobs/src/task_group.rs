@@ -295,7 +295,8 @@ impl OpenGroups {
     pub(crate) fn close(&self, work: &dyn TaskSource) -> bool {
         let address = NonNull::from(work).cast::<()>();
         // In this order: a thread that has left may have added work before.
-        let is_over = || work.group().is_done() && !work.has_work() || !is_kept("close_when_over");
+        let is_empty = || !work.has_work() || !is_kept("close_when_empty");
+        let is_over = || work.group().is_done() && is_empty() || !is_kept("close_when_over");
         self.0.take_where(|open| open.0.cast() == address && is_over()).is_some()
     }
 

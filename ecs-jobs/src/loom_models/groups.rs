@@ -10,6 +10,7 @@ use crate::flat_loop::BatchCounter;
 use crate::join::join;
 use crate::queue::Queue;
 use crate::run_job::{add_job, run_only};
+use crate::scope::scope;
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{JobId, JobKind};
@@ -385,4 +386,26 @@ fn batches_are_disjoint_and_cover_the_loop() {
             assert_eq!(work(0) + other.join().unwrap(), LEN);
         });
     }
+}
+
+/// A helper may leave the group with a job in it that it has added meanwhile.
+#[test]
+fn a_group_does_not_end_before_the_job_that_a_helper_leaves_in_it() {
+    explore_within(3..=usize::MAX, "scope against a helper that leaves", || {
+        let shared = hosted();
+        let ran = Arc::new(AtomicUsize::new(0));
+        let other = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                WorkerContext::with(&shared, |context| {
+                    help_once(&shared, context, HelpScope::All, &mut || true);
+                });
+            }
+        });
+        scope(&shared, |scope| {
+            scope.spawn(|scope| scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed)));
+        });
+        assert_eq!(ran.load(Ordering::Relaxed), 1);
+        other.join().unwrap();
+    });
 }
