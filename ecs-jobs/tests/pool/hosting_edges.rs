@@ -37,6 +37,27 @@ fn a_host_that_sleeps_is_woken_by_a_job_that_makes_its_condition_true() {
 }
 
 #[test]
+fn a_host_is_told_of_a_job_while_its_worker_goes_on_with_a_long_one() {
+    within(LONG, || {
+        let pool = pool(1);
+        let ((started, inside_started), (is_over, inside)) = (flag(), flag());
+        let (has_left, left) = flag();
+        let first = pool.schedule(move || {
+            inside_started.store(true, SeqCst);
+            // The host has lain down by then.
+            pause(50);
+            inside.store(true, SeqCst);
+        });
+        let long = pool.after(&[first]).schedule(move || wait_until(|| left.load(SeqCst)));
+        wait_until(|| started.load(SeqCst));
+        pool.run_until(|| is_over.load(SeqCst));
+        has_left.store(true, SeqCst);
+        // It fails if it has waited for too long.
+        pool.complete(long);
+    });
+}
+
+#[test]
 fn a_condition_that_waits_does_not_use_up_the_wake_up_of_the_sleep_around_it() {
     within(LONG, || {
         let pool = Arc::new(pool(1));
