@@ -119,7 +119,8 @@ pub(crate) fn walk(
         if distance > 0.0 && reach > 0.0 {
             walked.facing = Some(offset / distance);
         }
-        if reach < distance {
+        // Rounding may have put it on the target, with less than nothing left to walk.
+        if distance > 0.0 && reach < distance {
             walked.carry = walk_part(&mut walked.position, offset, reach);
             break;
         }

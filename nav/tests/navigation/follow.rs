@@ -295,3 +295,21 @@ fn an_agent_crosses_a_hall_in_one_line() {
     // The line is 41.11 cells long, the path 44.4.
     assert_eq!(ticks, 2 + 274);
 }
+
+#[test]
+fn agents_that_rounding_has_put_on_their_goal_arrive() {
+    // So far from the origin a step is less than positions can tell, and rounding walks ahead.
+    let mut sim = Sim::new(Grid::from_fn(16_384, 4, |_| true).unwrap());
+    sim.set_time_step(1.0 / 240.0);
+    let goal = Vec2::new(16_361.5, 2.5);
+    let offset = |number: u16| f32::from(number % 20) * 0.02 - 0.2;
+    let agents: Vec<_> = (0..400)
+        .map(|number| sim.spawn(goal.x + 1.0 + offset(number), goal.y + offset(number / 20), 0.1))
+        .collect();
+    agents.iter().for_each(|&agent| sim.ask(agent, goal.x, goal.y));
+    sim.ticks(3_500);
+    for &agent in &agents {
+        let place = sim.position(agent);
+        assert_eq!((sim.status(agent), place), (RequestStatus::Arrived, goal));
+    }
+}
