@@ -429,9 +429,16 @@ fn a_choice_is_waited_for_and_a_graph_is_of_one_world_while_others_are_looked_at
     let index = entity["name"].as_str().and_then(|it| it.split('v').next()).expect("12v1");
     let query = format!("{index} chooses sleep");
     assert_eq!(server.post("/api/break", &json!({ "break": "add", "query": query })).0, 200);
+    // A choice that none has had yet comes with those that are known, in the world that it is about.
+    let query = format!("{index} chooses yodel");
+    assert_eq!(server.post("/api/break", &json!({ "break": "add", "query": query })).0, 200);
+    server.post("/api/step", &json!({ "what": "tick", "count": 20 }));
+    let hint = || server.get("/api/time").1["breakpoints"][1]["hint"].clone();
+    let text = hint().as_str().unwrap_or_default().to_owned();
+    assert!(text.contains("`yodel`") && text.contains("sleep"), "{text}");
     let graph = json!({ "graph": "add", "entity": agent, "component": "Needs", "field": 0 });
     assert_eq!(server.post("/api/graph", &graph).0, 200);
-    assert_eq!(focus(2), 200);
+    assert_eq!((focus(2), hint()), (200, Value::Null));
     // The same entity of another world is another one.
     let (_, time) = server.post("/api/graph", &graph);
     assert_eq!(time["graphs"].as_array().map(Vec::len), Some(2), "{time}");

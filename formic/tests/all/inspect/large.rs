@@ -52,17 +52,19 @@ fn a_query_looks_at_a_part_of_a_large_world_and_says_where_to_go_on() {
 #[test]
 fn a_breakpoint_that_would_look_at_too_much_after_every_tick_is_refused() {
     let add = |program: &Program, query: &str| {
-        program.post("/api/break", json!({ "break": "add", "query": query })).0
+        program.post("/api/break", json!({ "break": "add", "query": query }))
     };
     let program = living(crowd);
     program.pause();
-    assert_eq!(add(&program, "Grain"), 400);
-    assert_eq!(add(&program, &format!("{}, Grain.count > 7", COUNT - 1)), 200);
+    let (status, answer) = add(&program, "Grain");
+    let text = answer["error"].as_str().expect("a reason");
+    assert!(status == 400 && text.contains("name an entity"), "{answer}");
+    assert_eq!(add(&program, &format!("{}, Grain.count > 7", COUNT - 1)).0, 200);
     // Texts are dearer than components, and only those count that may match.
     let program = super::program();
     program.pause();
     for (query, status) in [("Hunger > 2", 200), ("Fleas, \"x\"", 200), ("\"Cat x\"", 200)] {
-        assert_eq!(add(&program, query), status, "{query}");
+        assert_eq!(add(&program, query).0, status, "{query}");
     }
 }
 

@@ -152,7 +152,14 @@ fn the_world_goes_back_to_any_tick_that_is_kept_and_forth_again() {
         (state["tick"].as_u64().expect("a number"), state["state_hash"].clone())
     };
     let go = |tick: u64| program.post("/api/rewind", json!({ "tick": tick }));
+    let bytes_of = |history: &Value, saves: u64| {
+        let bytes = history["bytes"].as_u64()? * saves / history["saves"].as_u64()?;
+        Some(bytes)
+    };
+    step(1);
     assert_eq!(go(1).0, 409, "nothing is kept yet");
+    let history = || program.get("/api/time")["history"].clone();
+    assert_eq!((&history()["saves"], &history()["from"]), (&json!(0), &Value::Null));
     let (_, time) = program.post("/api/history", json!({ "every": 7 }));
     let from = time["history"]["from"].as_u64().expect("a save");
     let lived: Vec<_> = (0..30).map(|_| step(1)).collect();
@@ -161,6 +168,8 @@ fn the_world_goes_back_to_any_tick_that_is_kept_and_forth_again() {
         let (status, state) = go(*tick);
         assert_eq!((status, &state["tick"], &state["state_hash"]), (200, &json!(tick), hash));
     }
+    let all_kept = history();
+    assert_eq!(all_kept["saves"], 5, "{all_kept}");
     // What is lived from here on was lived alike before, but this is another time.
     assert_eq!(step(1), lived[8]);
     assert_eq!(go(lived[9].0).0, 400, "it is another time");
@@ -175,6 +184,10 @@ fn the_world_goes_back_to_any_tick_that_is_kept_and_forth_again() {
     assert_eq!(program.post("/api/edit", set).0, 200);
     let edited = program.get("/api/state")["state_hash"].clone();
     assert_ne!(edited, lived[8].1);
+    // The start, two saves after it, and that of the edit; what they take is known.
+    let kept = history();
+    assert_eq!(kept["saves"], 3, "{kept}");
+    assert!(kept["bytes"].as_u64() < bytes_of(&all_kept, 4), "{kept}");
     let later = step(9);
     assert_eq!(go(lived[8].0).1["state_hash"], edited);
     assert_eq!(go(lived[5].0).1["state_hash"], lived[5].1);
@@ -220,11 +233,31 @@ fn a_past_that_cannot_be_kept_says_why() {
     }
     let program = living(field);
     program.pause();
+    assert_eq!(program.post("/api/history", json!({ "every": 10_000 })).0, 200);
     assert_eq!(program.post("/api/history", json!({ "every": 1 })).0, 200);
     for tick in [json!(u64::MAX), json!(1_u64 << 40), json!(-1), json!("now"), json!(null)] {
         let (status, answer) = program.post("/api/rewind", json!({ "tick": tick }));
         assert!(status == 400 && answer["error"].is_string(), "{tick}: {answer}");
     }
+}
+
+#[test]
+fn a_replay_that_is_interrupted_leaves_another_time() {
+    let program = living_with(field, Duration::from_millis(100));
+    let from = program.pause()["tick"].as_u64().expect("a number");
+    assert_eq!(program.post("/api/history", json!({ "every": 1_000 })).0, 200);
+    program.post("/api/step", json!({ "what": "tick", "count": 8 }));
+    let go = |tick: u64| program.post("/api/rewind", json!({ "tick": tick }));
+    assert_eq!(go(from).0, 200);
+    let (address, goal) = (program.address, json!({ "tick": from + 8 }));
+    let replay = std::thread::spawn(move || request(address, "POST", "/api/rewind", &goal));
+    std::thread::sleep(Duration::from_millis(250));
+    program.post("/api/run", json!({ "running": false }));
+    assert_eq!(replay.join().expect("it does not panic").0, 200);
+    let (_, state) = program.post("/api/step", json!({ "what": "tick" }));
+    let tick = state["tick"].as_u64().expect("a number");
+    assert!(tick < from + 8, "{state}");
+    assert_eq!(program.get("/api/time")["history"]["to"], tick, "what came later is forgotten");
 }
 
 /// A world that takes its own time: so many ticks a second.
