@@ -187,7 +187,8 @@ fn the_world_goes_back_to_any_tick_that_is_kept_and_forth_again() {
     // The start, two saves after it, and that of the edit; what they take is known.
     let kept = history();
     assert_eq!(kept["saves"], 3, "{kept}");
-    assert!(kept["bytes"].as_u64() < bytes_of(&all_kept, 4), "{kept}");
+    let few = bytes_of(&all_kept, 2)..bytes_of(&all_kept, 4);
+    assert!(few.contains(&kept["bytes"].as_u64()), "{kept} of {all_kept}");
     let later = step(9);
     assert_eq!(go(lived[8].0).1["state_hash"], edited);
     assert_eq!(go(lived[5].0).1["state_hash"], lived[5].1);
