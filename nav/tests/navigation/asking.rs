@@ -96,14 +96,20 @@ fn short_requests_do_not_wait_for_long_ones() {
     assert!(near.iter().all(|&agent| sim.stats(agent).paths_found > 20));
 }
 
-#[test]
-fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
-    let mut sim = Sim::new(Grid::from_fn(400, 400, |_| true).unwrap());
-    for place in 0..400 * 400_u32 {
+/// A square without walls, with weights from 1 to 7.
+fn uneven(len: u32) -> Sim {
+    let mut sim = Sim::new(Grid::from_fn(len, len, |_| true).unwrap());
+    for place in 0..len * len {
         let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
-        let (x, y) = (u16::try_from(place % 400).unwrap(), u16::try_from(place / 400).unwrap());
+        let (x, y) = (u16::try_from(place % len).unwrap(), u16::try_from(place / len).unwrap());
         sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
     }
+    sim
+}
+
+#[test]
+fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
+    let mut sim = uneven(400);
     (185..=221).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(203, y))));
     let ask_in_rows = |sim: &mut Sim, from: u8, to: u8, x: f32, goal: f32| -> Vec<Entity> {
         let ask = |y: u8| {
@@ -133,12 +139,7 @@ fn a_near_request_around_a_wall_does_not_wait_for_long_ones() {
 ///
 /// A search around a wall takes several times as much as usual.
 fn near_ones_left(budget: u64, first: u16, ticks: usize) -> usize {
-    let mut sim = Sim::new(Grid::from_fn(300, 300, |_| true).unwrap());
-    for place in 0..300 * 300_u32 {
-        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
-        let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
-        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
-    }
+    let mut sim = uneven(300);
     for x in (40..300).step_by(20) {
         (147..152).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(x, y))));
     }
@@ -176,12 +177,7 @@ fn a_near_request_that_takes_up_to_a_quarter_of_the_budget_does_not_wait_for_far
 
 #[test]
 fn near_requests_do_not_wait_for_far_ones_after_dear_searches_over_the_same_distance() {
-    let mut sim = Sim::new(Grid::from_fn(300, 300, |_| true).unwrap());
-    for place in 0..300 * 300_u32 {
-        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
-        let (x, y) = (u16::try_from(place % 300).unwrap(), u16::try_from(place / 300).unwrap());
-        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
-    }
+    let mut sim = uneven(300);
     // A long wall: the cell behind it is six cells away, and the search takes more than a tick.
     (40..=260).for_each(|y| assert!(sim.terrain_mut().fill(Cell::new(203, y))));
     let ask = |sim: &mut Sim, (x, y): (f32, f32), (goal_x, goal_y): (f32, f32)| {
