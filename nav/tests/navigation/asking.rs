@@ -63,13 +63,7 @@ fn of_a_thousand_that_ask_in_every_tick_all_are_served_in_turn() {
 #[test]
 fn short_requests_do_not_wait_for_long_ones() {
     // Weights from cell to cell, so that far searches go over many cells.
-    let grid = Grid::from_fn(400, 400, |_| true).unwrap();
-    let mut sim = Sim::new(grid);
-    for place in 0..400 * 400_u32 {
-        let weight = u8::try_from(1 + place.wrapping_mul(2_654_435_761) % 7).unwrap();
-        let (x, y) = (u16::try_from(place % 400).unwrap(), u16::try_from(place / 400).unwrap());
-        sim.terrain_mut().set_weight(Cell::new(x, y), Weight::new(weight).unwrap());
-    }
+    let mut sim = uneven(400);
     let far: Vec<Entity> = (0..8).map(|_| sim.spawn(0.5, 0.5, 0.0)).collect();
     sim.set_budget(5_000);
     far.iter().for_each(|&agent| sim.ask(agent, 399.5, 399.5));
