@@ -139,7 +139,12 @@ impl Browser {
 
     /// What a script returns.
     pub(crate) fn script(&self, script: &str) -> Value {
-        self.call("POST", "/execute/sync", &json!({ "script": script, "args": [] }))
+        self.script_of(script, &json!([]))
+    }
+
+    /// What a script returns for these arguments.
+    fn script_of(&self, script: &str, arguments: &Value) -> Value {
+        self.call("POST", "/execute/sync", &json!({ "script": script, "args": arguments }))
     }
 
     /// Waits until an expression holds in the page.
@@ -159,23 +164,33 @@ impl Browser {
         self.call("POST", &format!("/element/{element}/click"), &json!({}));
     }
 
-    /// Moves the mouse to a place in the window and clicks there.
-    fn click_at(&self, x: i64, y: i64) {
-        let actions = json!([
-            { "type": "pointerMove", "duration": 0, "x": x, "y": y },
-            { "type": "pointerDown", "button": 0 },
-            { "type": "pointerUp", "button": 0 },
-        ]);
+    /// Takes the mouse to a place on the map, in cells, and does something there.
+    fn use_mouse(&self, place: (f64, f64), then: &[Value]) {
+        let place = self.script_of(PLACE, &json!([place.0, place.1]));
+        let mut actions =
+            vec![json!({ "type": "pointerMove", "duration": 0, "x": place[0], "y": place[1] })];
+        actions.extend_from_slice(then);
         let mouse =
             json!({ "actions": [{ "type": "pointer", "id": "mouse", "actions": actions }] });
         self.call("POST", "/actions", &mouse);
     }
 
-    /// Clicks where the first agent is on the map.
-    pub(crate) fn click_first_agent(&self) {
-        let place = self.script(FIRST_AGENT);
-        let [x, y] = [0, 1].map(|axis| place[axis].as_i64().expect("a number"));
-        self.click_at(x, y);
+    pub(crate) fn point_at(&self, place: (f64, f64)) {
+        self.use_mouse(place, &[]);
+    }
+
+    pub(crate) fn click_at(&self, place: (f64, f64)) {
+        let click = ["pointerDown", "pointerUp"].map(|kind| json!({ "type": kind, "button": 0 }));
+        self.use_mouse(place, &click);
+    }
+
+    /// Turns the wheel by so many pixels over a place on the map.
+    pub(crate) fn scroll_at(&self, place: (f64, f64), pixels: i32) {
+        let place = self.script_of(PLACE, &json!([place.0, place.1]));
+        let scroll = json!({ "type": "scroll", "duration": 0, "x": place[0], "y": place[1],
+            "deltaX": 0, "deltaY": pixels });
+        let wheel = json!({ "actions": [{ "type": "wheel", "id": "wheel", "actions": [scroll] }] });
+        self.call("POST", "/actions", &wheel);
     }
 
     /// Presses a key while another one is held.
@@ -240,19 +255,12 @@ const COLOURS: &str = "
     for (let i = 0; i < data.length; i += 4) seen.add(data[i] << 16 | data[i + 1] << 8 | data[i + 2]);
     return seen.size;";
 
-/// Where the first agent is in the window.
-const FIRST_AGENT: &str = "
+/// Where a place on the map is in the window.
+const PLACE: &str = "
     const map = document.getElementById('map').getBoundingClientRect();
     const ratio = document.getElementById('map').width / map.width;
-    const x = marks.x[0] / 65535 * head.width * camera.scale + camera.x;
-    const y = marks.y[0] / 65535 * head.height * camera.scale + camera.y;
+    const [x, y] = [...arguments].map((at, axis) => at * camera.scale + [camera.x, camera.y][axis]);
     return [Math.round(x / ratio + map.left), Math.round(y / ratio + map.top)];";
-
-/// Where the middle of the first tile is in the window.
-const CORNER: &str = "
-    const map = document.getElementById('map').getBoundingClientRect();
-    const ratio = document.getElementById('map').width / map.width;
-    return [(camera.x + camera.scale / 2) / ratio + map.left, (camera.y + camera.scale / 2) / ratio + map.top].map(Math.round);";
 
 const TAB: &str = "\u{e004}";
 const ESCAPE: &str = "\u{e00c}";
@@ -265,7 +273,7 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
     browser.visit(server.address);
     browser.wait_until("document.title === 'Formic: dungeon' && marks.count === 120");
     what_it_says_and_draws(&browser);
-    what_a_click_does(&browser);
+    what_a_click_does(&browser, &server);
     what_is_listed_and_edited(&browser, &server);
     what_is_known_of_time(&browser);
     what_a_link_names(&browser, &server);
@@ -287,10 +295,10 @@ fn what_it_says_and_draws(browser: &Browser) {
     assert!(colours > 10, "rock, regions and imps: {colours} colours");
 }
 
-fn what_a_click_does(browser: &Browser) {
+fn what_a_click_does(browser: &Browser, server: &Running) {
     browser.click("#step-tick");
     browser.wait_until("head.tick === 1");
-    browser.click_first_agent();
+    browser.click_at(server.place_of(0));
     browser.wait_until("document.getElementById('agent').innerText.includes('Position')");
     let panel = browser.text_of("agent");
     for part in
@@ -345,9 +353,7 @@ fn what_a_click_does(browser: &Browser) {
     browser.wait_until("!head.running");
     // Digging with the mouse: the corner of the map is rock, and then it is floor.
     browser.click("[data-cheat=dig]");
-    let corner = browser.script(CORNER);
-    let [x, y] = [0, 1].map(|axis| corner[axis].as_i64().expect("a number"));
-    browser.click_at(x, y);
+    browser.click_at((0.5, 0.5));
     browser.wait_until("document.getElementById('note').textContent.includes('dig 0 0')");
     browser.press(ESCAPE); // It puts the pickaxe away.
     browser.wait_until("document.querySelector('[aria-pressed=true]') === null");

@@ -76,6 +76,18 @@ impl Running {
         (status, serde_json::from_slice(&body).unwrap_or(Value::Null))
     }
 
+    /// Where an agent is.
+    pub(crate) fn place_of(&self, agent: u32) -> (f64, f64) {
+        let (_, entity) = self.get(&format!("/api/entity?id={agent}"));
+        let mut components = entity["components"].as_array().expect("a list").iter();
+        let position = components.find(|it| it["name"] == "Position").expect("it is on the map");
+        let (x, y) = position["fields"][0]["value"]
+            .as_str()
+            .and_then(|it| it.split_once(", "))
+            .expect("two numbers");
+        (x.parse().expect("a number"), y.parse().expect("a number"))
+    }
+
     pub(crate) fn state(&self) -> Value {
         let (status, state) = self.get("/api/state");
         assert_eq!(status, 200, "{state}");

@@ -1,9 +1,11 @@
-//! A first visit, filmed: the page is opened, a wall goes up, an imp is clicked and says why it walks
-//! where it walks; then the page of a world of ten lines. The film is `first-visit.png` among the files of tests
-//! (`target/tmp`), an animated PNG that browsers play.
+//! A first visit, filmed: the page is opened, an imp is clicked and says why it walks where it walks, a wall
+//! goes up in its way, and it says why it goes another; then the page of a world of ten lines. The film is
+//! `first-visit.png` among the files of tests (`target/tmp`), an animated PNG that browsers play. The README shows
+//! a copy of it, `docs/pictures/first-visit.png`.
 
 use std::fs::File;
 use std::io::{BufWriter, Cursor};
+use std::iter;
 use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread;
@@ -14,8 +16,13 @@ use formic::prelude::*;
 use serde_json::json;
 
 use crate::browser::Browser;
-use crate::serve::serve;
+use crate::serve::{Running, serve};
 use crate::support::scratch;
+
+/// This imp is on its way through this corridor at this tick.
+const IMP: u32 = 75;
+const WALL: (f64, f64) = (71.5, 58.5);
+const TICK: u64 = 80;
 
 /// How long a visit may take, behind the build.
 const LONGEST: Duration = Duration::from_secs(40);
@@ -65,14 +72,40 @@ impl Film<'_> {
         }
     }
 
-    /// Writes an animated PNG, a third of a second for each picture.
+    /// Takes a picture every three ticks, until the world of `server` is at `tick`.
+    fn run_until(&mut self, server: &Running, tick: u64) {
+        loop {
+            let now = server.state()["tick"].as_u64().expect("a number");
+            if now >= tick {
+                break;
+            }
+            let next = tick.min(now + 3);
+            server.post("/api/step", &json!({ "what": "tick", "count": next - now }));
+            self.browser.wait_until(&format!("head.tick === {next}"));
+            self.take(1);
+        }
+    }
+
+    /// Writes an animated PNG, a sixth of a second for each picture. Of all but the first it has the pixels that
+    /// changed; the others are transparent.
     fn develop(&self, file: File) -> Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(BufWriter::new(file), self.size.0, self.size.1);
-        encoder.set_color(png::ColorType::Rgb);
+        encoder.set_color(png::ColorType::Rgba);
+        encoder.set_compression(png::Compression::High);
         encoder.set_animated(u32::try_from(self.pictures.len()).expect("not so many"), 0)?;
-        encoder.set_frame_delay(1, 3)?;
+        encoder.set_frame_delay(1, 6)?;
+        encoder.set_blend_op(png::BlendOp::Over)?;
         let mut writer = encoder.write_header()?;
-        self.pictures.iter().try_for_each(|picture| writer.write_image_data(picture))?;
+        let mut shown: &[u8] = &[];
+        for picture in &self.pictures {
+            let old = shown.chunks(3).map(Some).chain(iter::repeat(None));
+            let pixels = picture.chunks(3).zip(old).flat_map(|(new, old)| match new {
+                _ if old == Some(new) => [0; 4],
+                new => [new[0], new[1], new[2], 255],
+            });
+            writer.write_image_data(&pixels.collect::<Vec<_>>())?;
+            shown = picture;
+        }
         writer.finish()
     }
 
@@ -90,7 +123,7 @@ impl Film<'_> {
              line.textContent = {};",
             json!(text)
         ));
-        self.take(3);
+        self.take(6);
     }
 }
 
@@ -108,13 +141,28 @@ fn a_first_visit_ends_in_a_reason() {
     film.caption("cargo run --release -- serve");
     browser.click("#play");
     browser.wait_until("head.running && head.tick > 5");
-    film.take(8);
     browser.press(" ");
     browser.wait_until("!head.running");
+    browser.scroll_at(WALL, -600);
+    film.run_until(&server, TICK - 1);
     film.caption("Click on an imp: why does it do that?");
-    browser.click_first_agent();
-    browser.wait_until("document.getElementById('agent').innerText.includes('because')");
+    browser.click_at(server.place_of(IMP));
+    film.run_until(&server, TICK);
+    let says = |what: &str| {
+        let reason = format!("document.getElementById('agent').innerText.includes('{what}')");
+        browser.wait_until(&reason);
+    };
+    says("asked for a path to (66, 87): found.");
     film.take(6);
+    film.caption("Fill the corridor on its way: point at it, and press F");
+    browser.point_at(WALL);
+    browser.press("f");
+    browser.wait_until("document.getElementById('note').textContent.includes('fill 71 58')");
+    film.take(2);
+    film.run_until(&server, TICK + 1);
+    says("(66, 87) again, as an edit cut the one it had: found.");
+    film.caption("It goes another way, and says why");
+    film.run_until(&server, TICK + 60);
 
     let (opened, address) = mpsc::channel();
     let (leave, over) = mpsc::channel();
