@@ -11,10 +11,18 @@ use crate::card::Demo;
 use crate::setup::Setup;
 use crate::text::grouped;
 
-/// Returns the subcommand of a demo: the arguments of every demo, and its own.
+/// Returns the subcommand of a demo: the arguments of every demo, with the numbers of this one, and its own.
 #[must_use]
 pub fn demo_command(demo: &Demo) -> Command {
-    (demo.arguments)(RunArguments::augment_args(Command::new(demo.name))).about(demo.about)
+    let counts = [("agents", demo.agents_default.into()), ("ticks", demo.ticks_default)];
+    let command = RunArguments::augment_args(Command::new(demo.name)).about(demo.about);
+    let command = counts.into_iter().fold(command, |command, (name, count)| {
+        command.mut_arg(name, |argument| {
+            let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
+            argument.help(format!("{help} [default: {count}]"))
+        })
+    });
+    (demo.arguments)(command)
 }
 
 /// Returns the first argument on a command line that only this demo has.

@@ -288,6 +288,11 @@ fn the_page_shows_a_world_and_does_what_it_is_told() {
 
 fn what_it_says_and_draws(browser: &Browser) {
     assert_eq!(browser.text_of("tick"), "0");
+    browser.wait_until(
+        "document.querySelectorAll('[role=tab]').length === 6
+         && [...document.querySelectorAll('[role=tab]')].every((tab) =>
+             document.querySelector(`#${tab.dataset.tab}[role=tabpanel][aria-labelledby=${tab.id}]`))",
+    );
     browser.wait_until("document.getElementById('legend').innerText.includes('walks')");
     let options = browser.script("return document.getElementById('demo').options.length;");
     assert_eq!(options.as_u64(), u64::try_from(formic_demos::catalogue::DEMOS.len()).ok());

@@ -28,6 +28,17 @@ fn help_and_version_go_to_stdout() {
         assert!(text(&output.stdout).contains("demos"), "{arguments:?}");
     }
     assert!(text(&run(&["--version"]).stdout).contains(env!("CARGO_PKG_VERSION")));
+    for demo in catalogue::DEMOS {
+        let help = run(&[demo.name, "--help"]);
+        let help = text(&help.stdout);
+        for (argument, count) in
+            [("--agents", demo.agents_default.into()), ("--ticks", demo.ticks_default)]
+        {
+            let line = help.lines().find(|line| line.trim_start().starts_with(argument));
+            let line = line.expect("every demo takes both");
+            assert!(line.ends_with(&format!(" [default: {count}]")), "{line}");
+        }
+    }
 }
 
 #[test]

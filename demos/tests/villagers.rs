@@ -55,7 +55,7 @@ fn the_picture_decodes_and_the_summary_says_what_sleeping_saves() {
     let summary = text(&output.stdout);
     assert!(summary.contains("in place of 270,000"), "{summary}");
     let output = run(&small(&["--polling"]));
-    assert!(text(&output.stdout).contains("everybody asks"), "{}", text(&output.stdout));
+    assert!(text(&output.stdout).contains("all ask"), "{}", text(&output.stdout));
 }
 
 #[test]

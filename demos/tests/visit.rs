@@ -5,7 +5,6 @@
 
 use std::fs::File;
 use std::io::{BufWriter, Cursor};
-use std::iter;
 use std::net::SocketAddr;
 use std::sync::mpsc;
 use std::thread;
@@ -56,20 +55,19 @@ fn own_world(
 struct Film<'b> {
     browser: &'b Browser,
     size: (u32, u32),
-    pictures: Vec<Vec<u8>>,
+    pictures: Vec<(u16, Vec<u8>)>,
 }
 
 impl Film<'_> {
-    fn take(&mut self, pictures: u32) {
-        for _ in 0..pictures {
-            let png = self.browser.screenshot();
-            let mut reader = png::Decoder::new(Cursor::new(png)).read_info().expect("a PNG");
-            let mut pixels = vec![0; reader.output_buffer_size().expect("a sane size")];
-            let info = reader.next_frame(&mut pixels).expect("whole pixels");
-            assert_eq!(info.color_type, png::ColorType::Rgb);
-            self.size = (info.width, info.height);
-            self.pictures.push(pixels);
-        }
+    /// Takes a picture that is shown for so many sixths of a second.
+    fn take(&mut self, sixths: u16) {
+        let png = self.browser.screenshot();
+        let mut reader = png::Decoder::new(Cursor::new(png)).read_info().expect("a PNG");
+        let mut pixels = vec![0; reader.output_buffer_size().expect("a sane size")];
+        let info = reader.next_frame(&mut pixels).expect("whole pixels");
+        assert_eq!(info.color_type, png::ColorType::Rgb);
+        self.size = (info.width, info.height);
+        self.pictures.push((sixths, pixels));
     }
 
     /// Takes a picture every three ticks, until the world of `server` is at `tick`.
@@ -86,25 +84,27 @@ impl Film<'_> {
         }
     }
 
-    /// Writes an animated PNG, a sixth of a second for each picture. Of all but the first it has the pixels that
-    /// changed; the others are transparent.
+    /// Writes an animated PNG. Of all pictures but the first it has the pixels that changed; the others are
+    /// transparent.
     fn develop(&self, file: File) -> Result<(), png::EncodingError> {
         let mut encoder = png::Encoder::new(BufWriter::new(file), self.size.0, self.size.1);
         encoder.set_color(png::ColorType::Rgba);
-        encoder.set_compression(png::Compression::High);
         encoder.set_animated(u32::try_from(self.pictures.len()).expect("not so many"), 0)?;
-        encoder.set_frame_delay(1, 6)?;
         encoder.set_blend_op(png::BlendOp::Over)?;
         let mut writer = encoder.write_header()?;
-        let mut shown: &[u8] = &[];
-        for picture in &self.pictures {
-            let old = shown.chunks(3).map(Some).chain(iter::repeat(None));
-            let pixels = picture.chunks(3).zip(old).flat_map(|(new, old)| match new {
-                _ if old == Some(new) => [0; 4],
-                new => [new[0], new[1], new[2], 255],
-            });
-            writer.write_image_data(&pixels.collect::<Vec<_>>())?;
-            shown = picture;
+        // At first another colour everywhere.
+        let mut shown: Vec<u8> = self.pictures[0].1.iter().map(|byte| !byte).collect();
+        for (sixths, picture) in &self.pictures {
+            writer.set_frame_delay(*sixths, 6)?;
+            let mut changed = vec![0; picture.len() / 3 * 4];
+            for (at, (new, old)) in picture.chunks_exact(3).zip(shown.chunks_exact(3)).enumerate() {
+                if new != old {
+                    changed[4 * at..4 * at + 3].copy_from_slice(new);
+                    changed[4 * at + 3] = 255;
+                }
+            }
+            writer.write_image_data(&changed)?;
+            shown.clone_from(picture);
         }
         writer.finish()
     }

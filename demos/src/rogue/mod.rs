@@ -64,7 +64,7 @@ pub const DEMO: Demo = Demo {
     agents_default: 12,
     ticks_default: 500,
     summary: &[
-        ("turns", "{hero_turns} of the hero, {turns} of everybody, {undone} taken back"),
+        ("turns", "{hero_turns} of the hero, {turns} of all, {undone} taken back"),
         ("left", "{foes_left} foes, {barrels_left} barrels"),
     ],
     arguments: Arguments::augment_args,

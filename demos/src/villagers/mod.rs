@@ -58,7 +58,7 @@ pub const DEMO: Demo = Demo {
         (
             "asking",
             "{activity_ticks} ticks of activities in place of {activity_ticks_polled}, where \
-             everybody asks in every tick",
+             all ask in every tick",
         ),
     ],
     arguments: Arguments::augment_args,
