@@ -17,6 +17,14 @@ fn entities_are_found_and_one_that_is_not_is_told_why() {
     assert_eq!(answer["matches"], false);
     assert_eq!(answer["reasons"][0], json!(["Hunger > 0.5", "It has no Hunger."]));
     assert_eq!(answer["reasons"][1], json!(["without Asleep", null]));
+    // What it is made of, and who of the two systems has to do with it.
+    let listed = program.post("/api/query", json!({ "query": "Named = \"Cat 7\"" })).1;
+    let mut components: Vec<_> =
+        listed["entities"][0]["components"].as_array().expect("a list").clone();
+    components.sort_by_key(Value::to_string);
+    assert_eq!(components, ["Asleep", "Hunger", "Named"]);
+    let told = program.get(&format!("/api/entity?id={flea}"));
+    assert_eq!(told["systems"], json!([{ "system": "scratch", "writes": ["Fleas"], "reads": [] }]));
     // A page of the list at a time.
     let (_, first) = program.post("/api/query", json!({ "query": "" }));
     assert!(first["next"].as_u64().is_some_and(|next| next <= 100), "{first}");
@@ -142,6 +150,7 @@ fn a_query_has_a_limit_of_terms() {
     program.pause();
     let long = ["Hunger"; 16].join(",");
     assert_eq!(program.found(&long).len(), 100);
-    let body = json!({ "query": format!("{long},Hunger") });
-    assert_eq!(program.post("/api/query", body).0, 400);
+    for longer in [format!("{long},Hunger"), format!("{:?}", "x".repeat(2_000))] {
+        assert_eq!(program.post("/api/query", json!({ "query": longer })).0, 400);
+    }
 }
