@@ -12,7 +12,7 @@ use crate::cost::Cost;
 use crate::direction::Direction;
 use crate::flow::store::UNREACHED;
 use crate::flow::wave::Wave;
-use crate::grid::change::GridVersion;
+use crate::grid::change::{CHANGES_MAX, GridVersion};
 use crate::region::event::RegionId;
 use crate::terrain::Terrain;
 
@@ -67,6 +67,8 @@ pub struct FlowField {
     goal_regions: Vec<RegionId>,
     wave: Wave,
     version: GridVersion,
+    /// The version of the terrain in the last tick, whose last edits may still have to wait.
+    seen: GridVersion,
     /// The cells of the edits that are being followed.
     edited: Vec<Cell>,
     /// Whether it was read from a save, and not yet compared with its terrain.
@@ -75,7 +77,7 @@ pub struct FlowField {
 
 bytes_by_field!(FlowField {
     goals, goal_regions, wave, version;
-    edited: Vec::new(), is_unchecked: true
+    seen: GridVersion::ZERO, edited: Vec::new(), is_unchecked: true
 });
 
 impl FlowField {
@@ -89,6 +91,7 @@ impl FlowField {
             goal_regions: Vec::new(),
             wave: Wave::default(),
             version: terrain.version(),
+            seen: GridVersion::ZERO,
             edited: Vec::new(),
             is_unchecked: false,
         };
@@ -145,10 +148,7 @@ impl FlowField {
     /// The field begins anew if there were more than [`CHANGES_MAX`](crate::CHANGES_MAX) edits, or if
     /// this is another terrain: another level, or a restored state of the same one.
     pub fn update(&mut self, terrain: &Terrain) {
-        if !self.fits(terrain) {
-            self.begin(terrain);
-        }
-        self.is_unchecked = false;
+        self.check(terrain);
         if self.version == terrain.version() {
             return;
         }
@@ -162,6 +162,39 @@ impl FlowField {
         self.version = terrain.version();
         self.wave.begin_repair(terrain.ground(), &self.goals, &self.edited);
         self.find_goal_regions(terrain);
+    }
+
+    /// Begins anew if the field, read from a save, cannot be one of this terrain.
+    fn check(&mut self, terrain: &Terrain) {
+        if !self.fits(terrain) {
+            self.begin(terrain);
+        }
+        self.is_unchecked = false;
+    }
+
+    /// Whether the edits since the last update may wait for agents without a direction.
+    ///
+    /// Edits beside the goal in every tick could make the wave begin again and again and never come to
+    /// them. A wave and its repair together expand each cell three times at most, so it comes to all cells
+    /// while edits may wait. Before, and then again and again, it expands each cell once while they may not.
+    pub(crate) fn may_hold(&mut self, terrain: &Terrain) -> bool {
+        self.check(terrain);
+        let cell_count = terrain.grid().cell_count() as u64;
+        let changes = terrain.grid().changes_since(self.version);
+        self.version != terrain.version()
+            && self.expansion_count() % (4 * cell_count) >= cell_count
+            && changes.is_some_and(|changes| changes.count() <= CHANGES_MAX / 2)
+    }
+
+    /// Lets the edits wait: agents follow their last directions meanwhile.
+    pub(crate) fn hold(&mut self, terrain: &Terrain) {
+        self.seen = terrain.version();
+        self.find_goal_regions(terrain);
+    }
+
+    /// Whether an agent in a cell has no direction, not even an old one, until the wave comes there.
+    pub(crate) fn is_stuck(&self, terrain: &Terrain, cell: Cell) -> bool {
+        self.known(terrain, cell) == Known::NotYet(None) && self.wave.final_cost(cell).is_none()
     }
 
     /// Whether the field can be one of this terrain, as one from a save may not be.
@@ -213,7 +246,7 @@ impl FlowField {
             let step = step.or_else(|| self.wave.link(terrain.ground(), cell));
             return step.map_or(Known::Goal, Known::Step);
         }
-        if self.version != terrain.version() {
+        if ![self.version, self.seen].contains(&terrain.version()) {
             return Known::NotYet(None);
         }
         if !self.is_reachable(terrain, cell) {

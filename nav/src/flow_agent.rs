@@ -108,6 +108,11 @@ pub fn settle_flows(
     mut fields: ResMut<FlowFields>,
     terrain: Res<Terrain>,
 ) {
+    if fields.begin(&terrain) {
+        agents.for_each(|(position, follower)| {
+            position.cell().into_iter().for_each(|cell| fields.want(follower.field, cell));
+        });
+    }
     fields.update(&terrain);
     agents.for_each(|(position, follower)| {
         let field = fields.get_on(follower.field, &terrain);

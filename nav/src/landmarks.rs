@@ -82,14 +82,14 @@ impl Landmarks {
 
     /// Whether an edit of a cell has made steps around it too cheap for the distances.
     pub(crate) fn is_outdated(&self, ground: Ground<'_>, cell: Cell) -> bool {
-        touched(ground, cell).any(|cell| self.too_far(ground, cell).is_some())
+        ground.touched(cell).any(|cell| self.too_far(ground, cell).is_some())
     }
 
     /// Lowers distances after an edit of a cell. Returns false if there are too many of them; the
     /// landmarks are useless then.
     #[must_use]
     pub(crate) fn repair(&mut self, ground: Ground<'_>, cell: Cell) -> bool {
-        let mut queue: VecDeque<Cell> = touched(ground, cell).collect();
+        let mut queue: VecDeque<Cell> = ground.touched(cell).collect();
         let mut lowered_count = 0;
         while let Some(cell) = queue.pop_front() {
             let Some(least) = self.too_far(ground, cell) else { continue };
@@ -122,11 +122,6 @@ impl Landmarks {
             least
         })
     }
-}
-
-/// The cells whose steps and links an edit of a cell can affect.
-fn touched(ground: Ground<'_>, cell: Cell) -> impl Iterator<Item = Cell> + '_ {
-    ground.around(cell).chain(ground.links_to(cell).map(|(from, _)| from))
 }
 
 /// For each region, the cell that is farthest by these distances; of equals the first.

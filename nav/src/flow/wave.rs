@@ -54,11 +54,12 @@ impl<'a> Ground<'a> {
         members(self.moves(cell)).map(move |direction| self.step(cell, direction))
     }
 
-    /// A cell and those around it, as far as they lie inside the grid: all cells whose steps an edit of
-    /// the cell can affect. (If a link leads to it, the wave handles the other end.)
-    pub(crate) fn around(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
+    /// A cell, those around it and those from which open links lead to it: all cells whose steps and
+    /// links an edit of the cell can affect. (If the edit closes a link, the wave handles the other end.)
+    pub(crate) fn touched(self, cell: Cell) -> impl Iterator<Item = Cell> + 'a {
         let ring = Direction::ALL.into_iter().filter_map(move |direction| direction.step(cell));
-        std::iter::once(cell).chain(ring).filter(move |&cell| self.grid.contains(cell))
+        let ring = ring.filter(move |&cell| self.grid.contains(cell));
+        std::iter::once(cell).chain(ring).chain(self.links_to(cell).map(|(from, _)| from))
     }
 
     /// The cells to which open links lead from a cell, and their units.
@@ -273,7 +274,7 @@ impl Wave {
     /// Begins to follow edits of some cells inside the grid. Nothing is final until the wave has run on
     /// and finished the repair.
     pub(crate) fn begin_repair(&mut self, ground: Ground<'_>, goals: &[Cell], edited: &[Cell]) {
-        for cell in edited.iter().flat_map(|&cell| ground.around(cell)) {
+        for cell in edited.iter().flat_map(|&cell| ground.touched(cell)) {
             if self.store.cost(cell) != UNREACHED && !self.is_supported(ground, cell) {
                 self.forget(cell);
             }
@@ -308,7 +309,7 @@ impl Wave {
             self.repair.reentered += 1;
             self.reenter(ground, cell);
         } else if let Some(cell) = self.repair.edited.pop() {
-            ground.around(cell).for_each(|cell| self.reenter(ground, cell));
+            ground.touched(cell).for_each(|cell| self.reenter(ground, cell));
         }
         if self.repair.is_done() {
             self.repair.clear();

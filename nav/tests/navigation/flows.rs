@@ -265,6 +265,89 @@ fn agents_walk_on_while_edits_beside_the_goal_keep_the_field_busy() {
     panic!("it is at {} after 45 seconds for 29 of way", sim.position(agent));
 }
 
+/// Ticks in each of which an edit beside the goal makes most of a field uncertain, which takes much more
+/// than one tick to compute.
+fn busy_ticks(sim: &mut Sim, count: usize) {
+    for _ in 0..count {
+        let door = Cell::new(6, 20);
+        let _ = sim.terrain_mut().dig(door) || sim.terrain_mut().fill(door);
+        sim.tick();
+    }
+}
+
+#[test]
+fn a_follower_comes_to_go_while_edits_beside_the_goal_keep_a_new_field_busy() {
+    let mut sim = Sim::new(Grid::from_fn(120, 60, |_| true).unwrap());
+    let field = add_field(&mut sim, &[Cell::new(5, 20)]);
+    fields(&mut sim).expansions_per_tick = 500;
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(115.5, 20.5), 10.0, field));
+    busy_ticks(&mut sim, 70);
+    assert_eq!(status(&sim, agent), FlowStatus::Going);
+    busy_ticks(&mut sim, 250);
+    assert_eq!(status(&sim, agent), FlowStatus::Arrived, "at {}", sim.position(agent));
+}
+
+#[test]
+fn a_follower_goes_around_a_new_wall_while_edits_beside_the_goal_keep_the_field_busy() {
+    let mut sim = Sim::new(Grid::from_fn(120, 60, |_| true).unwrap());
+    let field = add_field(&mut sim, &[Cell::new(5, 20)]);
+    fields(&mut sim).expansions_per_tick = 500;
+    let agent = sim.world.spawn(systems::flow_agent(Vec2::new(115.5, 20.5), 10.0, field));
+    sim.ticks_until(100, |sim| status(sim, agent) == FlowStatus::Going);
+    busy_ticks(&mut sim, 10);
+    let at = Cell::containing(sim.position(agent)).unwrap();
+    for y in at.y - 2..=at.y + 2 {
+        sim.terrain_mut().fill(Cell::new(at.x - 1, y));
+    }
+    busy_ticks(&mut sim, 350);
+    assert_eq!(status(&sim, agent), FlowStatus::Arrived, "at {}", sim.position(agent));
+}
+
+#[test]
+fn fields_that_are_saved_after_each_tick_go_on_the_same_while_edits_wait() {
+    let runs = [false, true].map(|is_saved| {
+        let mut rng = Rng::new(7);
+        let mut sim = Sim::new(noise(&mut rng, 60, 30, 95));
+        let field = add_field(&mut sim, &[Cell::new(5, 20)]);
+        fields(&mut sim).expansions_per_tick = 100;
+        let agents = [(); 3]
+            .map(|()| sim.world.spawn(systems::flow_agent(Vec2::new(12.5, 20.5), 3.0, field)));
+        let mut counts = Vec::new();
+        for tick in 0..300 {
+            // One is put elsewhere, maybe to where it has no direction.
+            let place = any_cell(&mut rng, sim.terrain().grid()).centre();
+            *sim.world.get_mut::<Position>(agents[tick % 3]).unwrap() = Position(place);
+            busy_ticks(&mut sim, 1);
+            counts.push(fields(&mut sim).get(field).unwrap().expansion_count());
+            if is_saved {
+                let mut bytes = Vec::new();
+                FlowFields::CODEC.write(fields(&mut sim), &mut bytes).unwrap();
+                *fields(&mut sim) = FlowFields::CODEC.read(&mut bytes.as_slice()).unwrap();
+            }
+        }
+        (counts, agents.map(|agent| sim.position(agent)))
+    });
+    assert_eq!(runs[0], runs[1]);
+}
+
+#[test]
+fn a_field_does_not_wait_for_followers_of_the_one_before_in_its_place() {
+    let expansions = [false, true].map(|has_other| {
+        let mut sim = Sim::new(Grid::from_fn(60, 30, |_| true).unwrap());
+        let removed = add_field(&mut sim, &[Cell::new(5, 20)]);
+        fields(&mut sim).remove(removed);
+        let field = add_field(&mut sim, &[Cell::new(5, 20)]);
+        fields(&mut sim).expansions_per_tick = 100;
+        sim.world.spawn(systems::flow_agent(Vec2::new(12.5, 20.5), 0.0, field));
+        if has_other {
+            sim.world.spawn(systems::flow_agent(Vec2::new(55.5, 20.5), 0.0, removed));
+        }
+        busy_ticks(&mut sim, 300);
+        fields(&mut sim).get(field).unwrap().expansion_count()
+    });
+    assert_eq!(expansions[0], expansions[1]);
+}
+
 #[test]
 fn a_crowd_at_one_goal_does_not_pile_up() {
     let mut sim = Sim::new(Grid::from_fn(40, 40, |cell| cell.x != 20 || cell.y > 30).unwrap());

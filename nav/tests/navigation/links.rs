@@ -244,6 +244,46 @@ fn fields_over_links_are_exact_under_random_edits() {
 }
 
 #[test]
+fn fields_whose_edits_had_to_wait_for_agents_are_exact() {
+    let mut rng = Rng::new(96);
+    for round in 0..60 {
+        let mut sim = Sim::new(noise::noise(&mut rng, 16, 12, 85));
+        let links = random_links(&mut rng, sim.terrain().grid(), [0, 5, 20][round % 3]);
+        let terrain = sim.terrain().clone().with_links(links);
+        let goal = cells::any_cell(&mut rng, terrain.grid());
+        let mut fields = FlowFields::default();
+        fields.expansions_per_tick = [5, 20][round % 2];
+        let id = fields.add(&terrain, &[goal]);
+        sim.world.insert_resource(terrain);
+        sim.world.insert_resource(fields);
+        for tick in 0..120 {
+            if tick % 20 == 0 {
+                let place = cells::any_cell(&mut rng, sim.terrain().grid()).centre();
+                sim.world.spawn(systems::flow_agent(place, 5.0, id));
+            }
+            // Some are beside the goal, which keeps the field busy, and ends of links open again.
+            let beside = Cell::new(goal.x.saturating_sub(1), goal.y);
+            let ends = sim.terrain().links().iter().take(3).map(|link| link.to);
+            let flickering: Vec<Cell> =
+                ends.chain([beside]).filter(|_| rng.below(2) == 0).collect();
+            for cell in flickering {
+                let _ = sim.terrain_mut().dig(cell) || sim.terrain_mut().fill(cell);
+            }
+            edit(&mut rng, sim.terrain_mut());
+            sim.tick();
+            let terrain = sim.terrain();
+            let mut field = sim.world.resource::<FlowFields>().unwrap().get(id).unwrap().clone();
+            let mut fresh = FlowField::new(terrain, &[goal]);
+            for cell in terrain.grid().cells() {
+                let [this, other] = [&mut field, &mut fresh]
+                    .map(|field| (field.distance(terrain, cell), field.direction(terrain, cell)));
+                assert_eq!(this, other, "{cell} in tick {tick} of round {round}");
+            }
+        }
+    }
+}
+
+#[test]
 fn links_are_saved_and_edited_with_the_same_results() {
     let mut rng = Rng::new(93);
     let grid = noise::noise(&mut rng, 30, 30, 70);
