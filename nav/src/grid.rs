@@ -4,6 +4,7 @@ pub(crate) mod change;
 pub(crate) mod plane;
 
 use std::fmt;
+use std::ops::Range;
 
 use formic_ecs::{Codec, CodecError};
 
@@ -349,6 +350,27 @@ impl Grid {
     /// A bit for each of 32 cells of a row, from column `x` on, a multiple of 32: whether it is open.
     pub(crate) fn open_row(&self, x: u16, y: u16) -> u32 {
         self.open.row(x, y)
+    }
+
+    /// The open cells of its row that are nearest to a cell inside the grid: in the west, and in the east
+    /// or the cell itself.
+    #[expect(clippy::cast_possible_truncation, reason = "there are 32 bits")]
+    pub(crate) fn nearest_in_row(&self, Cell { x, y }: Cell) -> impl Iterator<Item = Cell> {
+        let own = x & !31;
+        let in_west = (1_u32 << (x & 31)) - 1;
+        let open = |first: u16, of_own: u32| {
+            self.open_row(first, y) & if first == own { of_own } else { u32::MAX }
+        };
+        let firsts = |range: Range<u16>| range.step_by(32);
+        let west = firsts(0..x + 1).rev().find_map(|first| {
+            let open = open(first, in_west);
+            (open != 0).then(|| Cell::new(first + 31 - open.leading_zeros() as u16, y))
+        });
+        let east = firsts(own..self.width).find_map(|first| {
+            let open = open(first, !in_west);
+            (open != 0).then(|| Cell::new(first + open.trailing_zeros() as u16, y))
+        });
+        west.into_iter().chain(east)
     }
 
     #[inline]

@@ -33,17 +33,22 @@ fn nearest_open(grid: &Grid, position: Vec2) -> Option<Cell> {
     let Cell { x, y } = Cell::nearest_to(position)?;
     let middle = Cell::new(x.min(grid.width() - 1), y.min(grid.height() - 1));
     let mut best: Option<(f32, Cell)> = None;
-    for radius in 0..grid.width().max(grid.height()) {
-        // Every centre on this square and beyond is at least this far away.
-        let least = (f32::from(radius) - 0.5).max(0.0);
+    for away in 0..grid.height() {
+        // Every centre in these two rows and beyond is at least this far away.
+        let least = (f32::from(away) - 0.5).max(0.0);
         if best.is_some_and(|(distance, _)| distance < least * least) {
             break;
         }
-        for cell in grid.square(middle, radius).filter(|&cell| grid.is_open(cell)) {
-            let distance = cell.centre().distance_squared(position);
-            let nearer = |(other, first)| distance < other || (distance == other && cell < first);
-            if best.is_none_or(nearer) {
-                best = Some((distance, cell));
+        let north = middle.y.checked_sub(away);
+        let south = Some(middle.y + away).filter(|&y| away > 0 && y < grid.height());
+        for y in north.into_iter().chain(south) {
+            for cell in grid.nearest_in_row(Cell::new(middle.x, y)) {
+                let distance = cell.centre().distance_squared(position);
+                let nearer =
+                    |(other, first)| distance < other || (distance == other && cell < first);
+                if best.is_none_or(nearer) {
+                    best = Some((distance, cell));
+                }
             }
         }
     }
