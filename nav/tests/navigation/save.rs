@@ -6,8 +6,8 @@ use crate::sim::Sim;
 use formic_ecs::{Codec, Component, RandomStream, World};
 use formic_jobs::{IntoSystem, Pool, ResMut, Save, SaveRules, Schedule, Threads};
 use formic_nav::{
-    Avoid, Cell, DrawOptions, FlowFields, Grid, MoveRule, PathRequest, Position, RegionEvent,
-    Route, SearchBudget, SearchReport, Terrain, Wander, Weight, debug_draw, systems,
+    AgentClass, Avoid, Cell, DrawOptions, FlowFields, Grid, MoveRule, PathRequest, Position,
+    RegionEvent, Route, SearchBudget, SearchReport, Terrain, Wander, Weight, debug_draw, systems,
 };
 use glam::Vec2;
 
@@ -116,6 +116,22 @@ fn no_bytes_make_a_terrain_that_contradicts_itself() {
                 }
             }
         }
+    }
+}
+
+#[test]
+fn no_bytes_make_a_class_of_agents_without_a_size() {
+    // To any class, all of this ground is alike.
+    let terrain = Terrain::new(Grid::from_fn(5, 4, |_| true).unwrap(), MoveRule::BothFree);
+    let terrain = terrain.with_classes([AgentClass::new(1)]);
+    let mut bytes = Vec::new();
+    Terrain::CODEC.write(&terrain, &mut bytes).unwrap();
+    for place in (0..bytes.len()).flat_map(|place| [place; 8].into_iter().zip(0..)) {
+        let mut altered = bytes.clone();
+        altered[place.0] ^= 1 << place.1;
+        let Ok(mut read) = Terrain::CODEC.read(&mut altered.as_slice()) else { continue };
+        edit(&mut read, &mut Rng::new(2), 20);
+        read.check().unwrap();
     }
 }
 
