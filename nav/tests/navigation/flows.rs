@@ -138,6 +138,16 @@ fn a_field_is_worked_out_within_the_budget_of_each_tick() {
 }
 
 #[test]
+fn all_fields_are_computed_in_one_tick_if_the_budget_is_large_enough() {
+    let mut sim = Sim::new(Grid::from_fn(20, 20, |_| true).unwrap());
+    let ids = [0, 7, 19].map(|x| add_field(&mut sim, &[Cell::new(x, 3)]));
+    let start = Vec2::new(12.5, 15.5);
+    let agents = ids.map(|field| sim.world.spawn(systems::flow_agent(start, 2.0, field)));
+    sim.tick();
+    assert_eq!(agents.map(|agent| status(&sim, agent)), [FlowStatus::Going; 3]);
+}
+
+#[test]
 fn to_forget_what_an_edit_has_made_wrong_is_within_the_budget_as_well() {
     // Two gaps lead to the goal, and what came by the first one is lost.
     let open = |cell: Cell| cell.x != 5 || cell.y == 10 || cell.y == 40;
