@@ -86,7 +86,7 @@ pub struct AvoidState {
 /// 2011). Solid cells around it are constraints as well, and the result is stopped at them, so no body is
 /// ever pushed into rock. In a press, if no velocity meets all constraints, bodies may overlap: by less
 /// than a twentieth of their radius in the scenes that the tests run (head-on, circle, doorway, two
-/// crowds), and by up to 0.56 cells in 420 dense crowds of random places, most of the widest bodies:
+/// crowds), and by up to 0.64 cells in 480 dense crowds of random places, most of the widest bodies:
 /// streams that meet in corridors and mazes, and queues before a door. With ticks of a fifth of a second,
 /// in which they walk more than half a cell, it is up to 0.76 cells. Bodies that come out of a link,
 /// or out of a cell that turned solid, overlap those that are there until they have moved apart.

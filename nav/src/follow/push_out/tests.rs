@@ -24,6 +24,8 @@ fn the_nearest_open_cell_takes_the_agent_in_on_its_near_side() {
 fn of_two_cells_as_near_the_first_in_reading_order_wins() {
     check(&[(4, 3), (3, 4), (5, 4), (4, 5)], (4.5, 4.5), Some((4.5, 3.75)));
     check(&[(5, 4), (4, 5), (3, 4)], (4.5, 4.5), Some((3.75, 4.5)));
+    // On the line between the two.
+    check(&[(4, 3), (4, 4)], (4.5, 4.0), Some((4.5, 3.75)));
 }
 
 #[test]
