@@ -139,22 +139,26 @@ impl World {
             return Err(NoSuchEntity(root));
         }
         let mut seen = EntitySet::default();
+        // How often an entity on the path got more dependants since the last one that was there from the
+        // beginning went.
         let mut late_dependents = 0;
-        // The path from the root to the entity that is despawned next. The flag says whether the entities
-        // that depend on this one are on the path or already gone.
-        let mut path = alloc::vec![(root, false)];
-        while let Some(&mut (entity, ref mut is_expanded)) = path.last_mut() {
+        // The path from the root to the entity that is despawned next. The flags say whether the entities
+        // that depend on this one are on the path or already gone, and whether this one came late itself.
+        let mut path = alloc::vec![(root, false, false)];
+        while let Some(&mut (entity, ref mut is_expanded, is_late)) = path.last_mut() {
             let was_expanded = core::mem::replace(is_expanded, true);
             let before = path.len();
             // A relation with cycles may lead back to an entity on the path.
             seen.insert(entity);
             if self.flags_of(entity).any(ArchetypeFlags::RELATED) {
                 (self.callbacks.dependents)(self, entity, &mut |next| {
-                    path.extend(seen.insert(next).then_some((next, false)));
+                    let step = (next, false, was_expanded || is_late);
+                    path.extend(seen.insert(next).then_some(step));
                 });
             }
             if path.len() == before {
                 path.pop();
+                late_dependents = if is_late { late_dependents } else { 0 };
                 self.despawn_one(entity, true);
             } else if was_expanded {
                 late_dependents += 1;

@@ -532,6 +532,25 @@ fn a_watcher_that_keeps_adding_children_is_stopped() {
 }
 
 #[test]
+fn each_of_many_may_get_a_child_while_it_goes() {
+    let mut world = World::new();
+    world.hooks().observe::<Number>(EventKind::Despawn, |world: &mut World, event| {
+        let unit = world.relation::<ChildOf>().parent(event.entity).expect("it has one");
+        let debris = world.spawn(());
+        world.relation_mut::<ChildOf>().set_parent(debris, unit).expect("both are there");
+    });
+    let army = world.spawn(());
+    for number in 0..300 {
+        let [unit, weapon] = [world.spawn(()), world.spawn(Number(number))];
+        world.relation_mut::<ChildOf>().set_parent(unit, army).expect("both are there");
+        world.relation_mut::<ChildOf>().set_parent(weapon, unit).expect("both are there");
+    }
+    world.despawn(army).expect("alive");
+    assert!(world.is_empty());
+    check(&world);
+}
+
+#[test]
 fn an_observer_of_a_pair_may_undo_it() {
     let mut world = World::new();
     world.hooks().observe_event(|world: &mut World, pair: &Related<Likes>, _| {
