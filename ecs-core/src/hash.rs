@@ -14,7 +14,7 @@ use core::num::{
     NonZeroI8, NonZeroI16, NonZeroI32, NonZeroI64, NonZeroIsize, NonZeroU8, NonZeroU16, NonZeroU32,
     NonZeroU64, NonZeroUsize, Wrapping,
 };
-use core::ops::{Range, RangeInclusive};
+use core::ops::{Bound, Range, RangeBounds, RangeInclusive};
 use core::time::Duration;
 
 use bytemuck::NoUninit;
@@ -288,7 +288,15 @@ as_part! {
     {T: HashState} Wrapping<T> => |it| it.0;
     {T: HashState} Reverse<T> => |it| it.0;
     {T: HashState} Range<T> => |it| (&it.start, &it.end);
-    {T: HashState} RangeInclusive<T> => |it| (it.start(), it.end());
+}
+
+/// A range that an iteration has exhausted is empty, although its ends are the same as before the last
+/// step.
+impl<T: HashState> HashState for RangeInclusive<T> {
+    fn hash_state(&self, hasher: &mut StateHasher) {
+        let is_exhausted = matches!(self.end_bound(), Bound::Excluded(_));
+        (self.start(), self.end(), is_exhausted).hash_state(hasher);
+    }
 }
 
 impl HashState for str {

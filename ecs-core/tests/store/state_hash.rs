@@ -353,4 +353,12 @@ fn values_of_the_standard_library_are_seen() {
     assert_all_differ(&[heap(&[]), heap(&[0]), heap(&[0, 0]), heap(&[1, 2]), heap(&[1, 3])]);
     let result = |result: Result<u32, u32>| of(&result);
     assert_all_differ(&[result(Ok(1)), result(Ok(2)), result(Err(1)), result(Err(2))]);
+    let mut left = 2..=3_u32;
+    let steps = std::array::from_fn::<_, 3, _>(|_| {
+        let before = of(&left);
+        _ = left.next();
+        before
+    });
+    assert_all_differ(&[steps[0], steps[1], of(&left), of(&(3..=4_u32))]);
+    assert_eq!(steps[1], of(&(3..=3_u32)), "it has one step left");
 }
