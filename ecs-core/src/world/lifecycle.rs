@@ -148,12 +148,13 @@ impl World {
         while let Some(&mut (entity, ref mut is_expanded, is_late)) = path.last_mut() {
             let was_expanded = core::mem::replace(is_expanded, true);
             let before = path.len();
-            // A relation with cycles may lead back to an entity on the path.
+            // A relation with cycles may lead back to an entity on the path. One that only waits there is put
+            // on it again: it goes before all that it depends on, and is passed over when its turn comes.
             seen.insert(entity);
             if self.flags_of(entity).any(ArchetypeFlags::RELATED) {
                 (self.callbacks.dependents)(self, entity, &mut |next| {
                     let step = (next, false, was_expanded || is_late);
-                    path.extend(seen.insert(next).then_some(step));
+                    path.extend((!seen.contains(&next)).then_some(step));
                 });
             }
             if path.len() == before {

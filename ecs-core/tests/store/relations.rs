@@ -197,6 +197,35 @@ fn a_despawn_takes_those_along_that_depend_on_it() {
     check(&world);
 }
 
+/// The entities depend on those before them, in each order in which they may have come to do so.
+#[test]
+fn a_despawn_takes_none_before_those_that_depend_on_it() {
+    let pairs = [(1, 0), (2, 0), (2, 1), (3, 0), (3, 2)];
+    for turn in 0..pairs.len() {
+        for is_reversed in [false, true] {
+            let mut world = World::new();
+            let gone: Arc<Mutex<Vec<Entity>>> = Arc::default();
+            let heard = gone.clone();
+            world.hooks().observe::<Number>(EventKind::Despawn, move |_: &mut World, event| {
+                heard.lock().expect("no panic").push(event.entity);
+            });
+            let all: [Entity; 4] = numbered(&mut world);
+            let mut order = pairs;
+            order.rotate_left(turn);
+            if is_reversed {
+                order.reverse();
+            }
+            for (source, target) in order {
+                assert_eq!(world.relation_mut::<Needs>().add(all[source], all[target]), Ok(true));
+            }
+            world.despawn(all[0]).expect("alive");
+            assert!(world.is_empty());
+            check(&world);
+            assert!(gone.lock().expect("no panic").iter().eq(all.iter().rev()), "{order:?}");
+        }
+    }
+}
+
 #[test]
 fn cycles_that_despawn_each_other_end() {
     let mut world = World::new();

@@ -214,18 +214,19 @@ impl Model {
         if !self.is_there(root) {
             return false;
         }
-        let mut seen = BTreeSet::from([root]);
-        let mut path = vec![root];
-        while let Some(&entity) = path.last() {
-            let mut next = self.bonds.dependents(entity);
-            next.retain(|&dependent| seen.insert(dependent));
-            if next.is_empty() {
-                _ = path.pop();
-                self.part(entity, true);
-            }
-            path.extend(next);
-        }
+        self.despawn_all(root, &mut BTreeSet::new());
         true
+    }
+
+    /// `open` are those whose dependants are going: a cycle leads back to them.
+    fn despawn_all(&mut self, entity: Entity, open: &mut BTreeSet<Entity>) {
+        _ = open.insert(entity);
+        for dependent in self.bonds.dependents(entity).into_iter().rev() {
+            if self.is_there(dependent) && !open.contains(&dependent) {
+                self.despawn_all(dependent, open);
+            }
+        }
+        self.part(entity, true);
     }
 
     fn part(&mut self, entity: Entity, keeps: bool) {
