@@ -125,6 +125,20 @@ fn archetypes_that_contradict_each_other_are_refused() {
 }
 
 #[test]
+fn rows_that_were_written_after_their_column_are_refused() {
+    let column = |changed: u64, added: u64| [changed.to_le_bytes(), added.to_le_bytes()].concat();
+    let saved = one_chunk(10);
+    let known = column(11, 1);
+    let at = saved.windows(known.len()).position(|window| window == known).expect("there");
+    for (changed, added, is_possible) in [(10, 1, true), (9, 1, false), (10, 0, false)] {
+        let mut altered = saved.clone();
+        altered[at..at + known.len()].copy_from_slice(&column(changed, added));
+        reseal(&mut altered);
+        assert_eq!(Snapshot::from_bytes(altered).is_ok(), is_possible, "{changed}, {added}");
+    }
+}
+
+#[test]
 fn a_snapshot_of_a_world_that_has_no_versions_left_is_refused() {
     let mut world = World::new();
     let saved = world.snapshot().expect("all can be saved");

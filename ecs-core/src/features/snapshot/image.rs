@@ -245,8 +245,13 @@ fn column<'a>(
     }
     let tracked_rows = if component.tracked { rows } else { 0 };
     let row_versions = reader.records(tracked_rows, 16)?;
-    if numbers_u64(row_versions).any(|row| row == 0 || row > version) {
-        return Err(contradiction("a row was written before the world began, or in the future"));
+    let (rows_changed, rows_added) = row_versions.split_at(row_versions.len() / 2);
+    for (of_rows, last) in [(rows_changed, changed), (rows_added, added)] {
+        if numbers_u64(of_rows).any(|row| row == 0 || row > last) {
+            return Err(contradiction(
+                "a row was written before the world began, or after its column",
+            ));
+        }
     }
     let len = reader.long_count()?;
     let values = reader.bytes(len)?;
