@@ -569,7 +569,7 @@ fn each_of_many_may_get_a_child_while_it_goes() {
         world.relation_mut::<ChildOf>().set_parent(debris, unit).expect("both are there");
     });
     let army = world.spawn(());
-    for number in 0..300 {
+    for number in 0..130 {
         let [unit, weapon] = [world.spawn(()), world.spawn(Number(number))];
         world.relation_mut::<ChildOf>().set_parent(unit, army).expect("both are there");
         world.relation_mut::<ChildOf>().set_parent(weapon, unit).expect("both are there");
