@@ -205,8 +205,12 @@ pub(crate) fn work_once(
         }
         is_superfluous || is_turn() || stop()
     };
+    let before = in_a_row.get();
     let has_helped = !is_turn() && help_once(shared, context, HelpScope::All, &mut leaves);
-    if !has_helped {
+    if has_helped {
+        // The half of a join counts as well.
+        in_a_row.set(in_a_row.get().max(before.saturating_add(1)));
+    } else {
         in_a_row.set(0);
         let Some(job) = take_any(shared) else {
             context.note_inactive(shared);
@@ -224,6 +228,7 @@ pub(crate) fn work_once(
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
+    use crate::join::join;
     use crate::run_job::add_job;
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
@@ -301,6 +306,33 @@ mod tests {
                     assert!(!owner_around.leave(), "and two workers for them");
                 });
             });
+        });
+    }
+
+    #[test]
+    fn a_worker_that_always_finds_halves_of_joins_leaves_turns_to_jobs_with_handles() {
+        let (shared, mut places) = Shared::new(2);
+        /// Calls `look` inside this many joins.
+        fn inside_joins(shared: &Shared, count: usize, look: impl FnOnce() + Send) {
+            if count == 0 {
+                return look();
+            }
+            let look: Box<dyn FnOnce() + Send> = Box::new(look);
+            join(shared, || inside_joins(shared, count - 1, look), || ());
+        }
+        inside_joins(&shared, 2 * IN_A_ROW_MAX, || {
+            WorkerContext::with(&shared, |context| context.open_all(&shared));
+            let job = add_job::<JobId>(&shared, JobKind::Anywhere, "", &[], || ());
+            let place = places.remove(0);
+            let work = || {
+                WorkerContext::with_worker(&shared, place, |context| {
+                    for _ in 0..=IN_A_ROW_MAX {
+                        assert!(work_once(&shared, context, &mut || false), "there is work");
+                    }
+                });
+            };
+            std::thread::scope(|threads| threads.spawn(work).join().expect("it ends well"));
+            assert!(shared.slots.is_done(job), "halves were taken all the time");
         });
     }
 
