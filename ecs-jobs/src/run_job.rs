@@ -195,8 +195,8 @@ pub(crate) fn cancel_job(shared: &Shared, id: JobId) {
             run_inline(shared, context, run);
         } else {
             run();
-            context.tell_conditional(shared, "tell_cancelled");
         }
+        context.tell_conditional(shared, "tell_cancelled");
     });
 }
 

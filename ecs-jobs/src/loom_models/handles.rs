@@ -626,3 +626,16 @@ fn work_inside_a_job(name: &str, wait: fn(&Shared, JobId)) {
         runner.join().unwrap();
     });
 }
+
+#[test]
+fn the_end_of_all_jobs_is_not_missed_where_a_job_without_threads_cancels_the_last_one() {
+    let inline = || Arc::new(Shared::new(0).0);
+    explore_flush_against_a_long_call("flush against cancel in a job", inline, |shared, _id| {
+        let id = add_gate(shared);
+        WorkerContext::with(shared, |context| {
+            context.is_draining.set(true);
+            cancel_job(shared, id);
+            context.is_draining.set(false);
+        });
+    });
+}
