@@ -245,7 +245,10 @@ pub(crate) fn open_gate<D: Copy + Into<JobId>>(shared: &Shared, id: JobId, after
     shared.wait_graph.while_waiting((shared.number, &shared.slots), Some(id), all, || {
         if let Some(claimed) = shared.slots.claim(id) {
             add_claimed(shared, claimed, (JobKind::Anywhere, false), &[all]);
-            shared.announce_opened();
+            if is_kept("announce_opened") {
+                // The walks of all that wait for a job may find more now.
+                shared.announce_ready(0, true);
+            }
             if shared.is_inline {
                 WorkerContext::with(shared, |context| run_inline(shared, context, || ()));
             }

@@ -296,11 +296,6 @@ impl Shared {
         self.sleepers.tell(1, |tag| tag.pinned == Some(thread) && is_kept("announce_pinned"));
     }
 
-    /// Announces to all threads that wait for a job that their walks may now find more.
-    pub(crate) fn announce_opened(&self) {
-        self.sleepers.tell(usize::MAX, |tag| tag.job != 0 && is_kept("announce_opened"));
-    }
-
     /// Makes the threads that sleep until a condition of their own holds check it.
     pub(crate) fn announce_condition(&self) {
         self.sleepers.tell(usize::MAX, |tag| tag.is_conditional && is_kept("announce_condition"));
