@@ -6,7 +6,7 @@ use crate::run_job::{has_pinned, run_all_pinned, run_job};
 use crate::shared::Shared;
 use crate::sleep::Tag;
 use crate::slots::{Claimed, JobId};
-use crate::sync::Deadline;
+use crate::sync::{Deadline, is_kept};
 use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use crate::walk::{Found, Walk};
@@ -75,8 +75,9 @@ pub(crate) fn help_inside(
     if is_external {
         slot.let_external_out(id);
         // Another thread may help now that this one gives up.
-        if stop() && shared.has_work(scope) {
-            shared.sleepers.tell(1, |tag| tag.job == id.to_bits() || tag.is_conditional);
+        if stop() && shared.has_work(scope) && shared.sleepers.has_any() && is_kept("announce_room")
+        {
+            shared.wake_inside(1, id);
         }
     }
     has_helped

@@ -6,7 +6,7 @@ use crate::job_queue::JobQueue;
 use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
 use crate::sleep::{Sleepers, Tag};
-use crate::slots::Slots;
+use crate::slots::{JobId, Slots, State};
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
 use crate::sync::{Arc, AtomicBool, AtomicUsize, Mutex, Ordering, is_kept, needed, unique_number};
@@ -268,12 +268,23 @@ impl Shared {
         if is_kept("announce_owners_around") {
             wanted -= self.sleepers.wake(wanted, |tag| tag.group != 0 && group.is_in(tag.group));
         }
-        if let Some(job) = group.job().filter(|_| is_kept("announce_helpers")) {
-            let waits_for_it = |tag: &Tag| tag.helps_inside && tag.job == job.to_bits();
-            wanted -= self.sleepers.wake(wanted, waits_for_it);
-            // The job may be a dependency of the one that another thread waits for, and a thread with a
-            // condition helps inside any.
-            self.sleepers.wake(wanted, |tag| tag.helps_inside);
+        if let Some(id) = group.job().filter(|_| is_kept("announce_helpers")) {
+            self.wake_inside(wanted, id);
+        }
+    }
+
+    /// Wakes up to `wanted` threads that help inside the job `id`: those that wait for this very job, then
+    /// those that help inside any. If there are too few, it wakes all that wait for a job which waits in
+    /// turn: whether for this one, only their walks tell.
+    pub(crate) fn wake_inside(&self, mut wanted: usize, id: JobId) {
+        let waits_for_it = |tag: &Tag| tag.helps_inside && tag.job == id.to_bits();
+        wanted -= self.sleepers.wake(wanted, waits_for_it);
+        wanted -= self.sleepers.wake(wanted, |tag| tag.helps_inside && tag.is_conditional);
+        if wanted > 0 {
+            let waits = |id: JobId| self.slots.get(id).state(id) == Some(State::Waiting);
+            let waits_behind =
+                |tag: &Tag| tag.helps_inside && JobId::from_bits(tag.job).is_some_and(waits);
+            self.sleepers.wake(usize::MAX, waits_behind);
         }
     }
 

@@ -139,6 +139,8 @@ impl<C: FnMut(bool) -> bool> Goal for WorkGoal<'_, C> {
             return work_once(shared, context, &mut stop) || has_helped;
         }
         let job = take_any(shared).map(|job| run_chain(shared, context, job, &mut stop));
+        // Jobs come first, and another thread may help inside this one meanwhile.
+        let mut stop = || stop() || !shared.ready.is_empty();
         let inside = |id| help_inside(shared, context, id, &mut stop);
         job.is_some() || inside_any(shared, context).is_some_and(inside) || has_helped
     }
@@ -339,7 +341,13 @@ mod tests {
     #[test]
     fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_then_who_may_help() {
         let (shared, _places) = Shared::new(1);
-        let [this, other] = [1, 2].map(|index| JobId::new(index, 1));
+        let add = |after: &[JobId]| add_job(&shared, JobKind::Anywhere, "", after, || ());
+        let [this, strange] = [(); 2].map(|()| {
+            let claimed = shared.slots.claim(add(&[])).expect("no other thread takes jobs");
+            claimed.start();
+            claimed.id()
+        });
+        let other = add(&[strange]);
         let list = |job: JobId| Tag { job: job.to_bits(), helps_inside: true, ..Tag::default() };
         let flush = Tag { is_conditional: true, helps_inside: true, ..Tag::default() };
         let look = |scope: &Scope<'_>| {
@@ -347,13 +355,17 @@ mod tests {
             let in_jobs = [this.to_bits(), 0]
                 .map(|job| shared.sleepers.list(Tag { job, helps_inside: false, ..flush }));
             let waits_for_this = shared.sleepers.list(list(this));
-            let waits_for_other = shared.sleepers.list(list(other));
+            let wait_behind = [(); 2].map(|()| shared.sleepers.list(list(other)));
             let waits_for_all = shared.sleepers.list(flush);
             let waits_for_group = shared.sleepers.list(Tag { group: 1, ..Tag::default() });
+            let waits_for_strange = shared.sleepers.list(list(strange));
             shared.announce_work(scope.group(), 1);
-            assert!(!waits_for_this.leave() && waits_for_other.is_listed());
-            shared.announce_work(scope.group(), 3);
-            assert!(!waits_for_other.leave() && !waits_for_all.leave());
+            assert!(!waits_for_this.leave() && waits_for_all.is_listed());
+            shared.announce_work(scope.group(), 1);
+            assert!(!waits_for_all.leave() && wait_behind[0].is_listed());
+            shared.announce_work(scope.group(), 1);
+            assert!(wait_behind.iter().all(|behind| !behind.leave()), "any may have to help");
+            assert!(waits_for_strange.leave(), "the job runs, so it does not wait for this one");
             assert!(waits_for_group.leave(), "the group of another tree");
             assert!(in_jobs.iter().all(Listed::leave), "they would find nothing");
         };

@@ -247,14 +247,24 @@ impl ForOthers<'_> {
 
 /// Opens a group below `above` or inside the job `id`. It ends only if another thread comes.
 pub(super) fn open_for_others(shared: &Shared, above: Option<&TaskGroup>, id: Option<JobId>) {
-    let (group, ended) = (TaskGroup::new(0), TaskGroup::new(1));
+    with_tasks_for_others(shared, 1, (above, id), |group| shared.announce_work(group, 1));
+}
+
+/// Like [`open_for_others`], with this many tasks, and calls `body` before it waits for their end.
+pub(super) fn with_tasks_for_others(
+    shared: &Shared,
+    count: usize,
+    (above, id): (Option<&TaskGroup>, Option<JobId>),
+    body: impl FnOnce(&TaskGroup),
+) {
+    let (group, ended) = (TaskGroup::new(0), TaskGroup::new(count));
     let work = ForOthers { shared, group, queue: AtomicUsize::new(0), first: &|| (), ended };
     // SAFETY: `above` counts the job that runs this function (J-3).
     unsafe { work.group.set_parent(above.map(NonNull::from), id) };
     // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
     unsafe { shared.open_groups.open(&work) };
-    work.queue.put();
-    shared.announce_work(&work.group, 1);
+    (0..count).for_each(|_| work.queue.put());
+    body(&work.group);
     work.close();
 }
 

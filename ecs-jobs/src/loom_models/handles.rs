@@ -1,9 +1,9 @@
 //! Jobs with handles, and the sleep of threads that wait for them.
 
-use super::groups::open_for_others;
+use super::groups::{open_for_others, with_tasks_for_others};
 use super::slots::{Deed, add, claim, published, waiting};
 use super::{explore, explore_within};
-use crate::complete::wait_for_job;
+use crate::complete::{help_inside, wait_for_job};
 use crate::context::WorkerContext;
 use crate::job_queue::JobQueue;
 use crate::run_job::{add_gate, add_job, cancel_job, combine, open_gate, run_job, take_any};
@@ -623,6 +623,33 @@ fn work_inside_a_job(name: &str, wait: fn(&Shared, JobId)) {
             }
         });
         wait(&shared, id);
+        runner.join().unwrap();
+    });
+}
+
+/// An external thread that gives up lets another one in, which waits behind the job.
+#[test]
+fn work_inside_a_job_that_a_thread_gives_up_is_not_missed_by_who_waits_behind_it() {
+    // One preemption: with two this alone takes nine seconds.
+    explore_within(0..=1, "helper that gives up inside a job against wait", || {
+        let shared = hosted();
+        let id = on_main(&shared);
+        let behind = waiting(&shared.slots, &[id]);
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                let job = claim(&shared.slots, id);
+                job.start();
+                WorkerContext::with(&shared, |context| {
+                    // It helps with the first task only, so it ends only if the waiting thread comes.
+                    with_tasks_for_others(&shared, 2, (None, Some(id)), |_group| {
+                        help_inside(&shared, context, id, &mut || true);
+                    });
+                    assert!(run_job(&shared, context, job, |_id| false).is_none());
+                });
+            }
+        });
+        wait_for_job(&shared, behind, None).unwrap();
         runner.join().unwrap();
     });
 }

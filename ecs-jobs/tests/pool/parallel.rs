@@ -35,6 +35,23 @@ impl Leaves {
         );
     }
 
+    /// Joins with one leaf each, the next join in the first half of the one before. The first leaf takes
+    /// half as long again.
+    fn row(&self, pool: &Pool, count: usize, milliseconds: u64) {
+        fn rest(leaves: &Leaves, pool: &Pool, count: usize, milliseconds: u64) {
+            if count > 0 {
+                pool.join(
+                    || rest(leaves, pool, count - 1, milliseconds),
+                    || leaves.run(milliseconds),
+                );
+            }
+        }
+        pool.join(
+            || rest(self, pool, count - 1, milliseconds),
+            || self.run(milliseconds + milliseconds / 2),
+        );
+    }
+
     fn of_this_thread(&self) -> usize {
         self.0.lock().unwrap().get(&std::thread::current().id()).copied().unwrap_or(0)
     }
@@ -95,6 +112,76 @@ fn a_thread_that_waits_for_a_job_helps_with_joins_inside_it() {
             let own = leaves.of_this_thread();
             assert!(own >= 10, "in wait {which} the thread ran {own} of 64");
         }
+    });
+}
+
+/// Schedules a job with a row of joins, which begins when the flag is set, and leaves it to a worker.
+fn row_of_joins(pool: &Arc<Pool>, leaves: &Leaves, go: &Arc<AtomicBool>) -> JobHandle {
+    let (inside, leaves, go) = (Arc::clone(pool), leaves.clone(), Arc::clone(go));
+    let job = pool.schedule(move || {
+        while !go.load(Ordering::SeqCst) {
+            pause(1);
+        }
+        leaves.row(&inside, 20, 20);
+    });
+    pause(30);
+    job
+}
+
+#[test]
+fn a_thread_that_waits_behind_a_job_helps_inside_it_beside_one_that_waits_for_another() {
+    within(Duration::from_secs(30), || {
+        let (pool, leaves) = (Arc::new(pool(2)), Leaves::default());
+        let (go, is_over) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        let inside = Arc::clone(&is_over);
+        let long = pool.schedule(move || {
+            while !inside.load(Ordering::SeqCst) {
+                pause(1);
+            }
+        });
+        let behind = [row_of_joins(&pool, &leaves, &go)];
+        let behind = pool.after(&behind).schedule(|| ());
+        std::thread::scope(|threads| {
+            let waiter = threads.spawn(|| {
+                pool.complete(behind);
+                leaves.of_this_thread()
+            });
+            pause(30);
+            // It sleeps when the joins begin, and was the last to do so.
+            threads.spawn(|| pool.complete(long));
+            pause(30);
+            go.store(true, Ordering::SeqCst);
+            let own = waiter.join().unwrap();
+            is_over.store(true, Ordering::SeqCst);
+            assert!(own >= 3, "the waiting thread ran {own} of 20");
+        });
+    });
+}
+
+#[test]
+fn a_thread_that_turns_from_a_job_to_another_leaves_room_inside_it() {
+    within(Duration::from_secs(30), || {
+        let (pool, leaves) = (Arc::new(pool(1)), Leaves::default());
+        let (go, is_over) = <(Arc<AtomicBool>, Arc<AtomicBool>)>::default();
+        let job = row_of_joins(&pool, &leaves, &go);
+        std::thread::scope(|threads| {
+            threads.spawn(|| pool.run_until(|| is_over.load(Ordering::SeqCst)));
+            pause(30);
+            go.store(true, Ordering::SeqCst);
+            pause(10);
+            // It helps with the first leaf, and takes this job next.
+            let inside = Arc::clone(&is_over);
+            pool.schedule(move || {
+                while !inside.load(Ordering::SeqCst) {
+                    pause(1);
+                }
+            });
+            pool.complete(job);
+            is_over.store(true, Ordering::SeqCst);
+            pool.wake_host_threads();
+            let own = leaves.of_this_thread();
+            assert!(own >= 3, "the waiting thread ran {own} of 20");
+        });
     });
 }
 
