@@ -82,7 +82,7 @@ pub(crate) fn help_once(
         while context.inside(work.group(), || work.run_one(context.slot)) {
             if stop() {
                 // Graph jobs that this thread has made ready wake no thread, and the owner may be asleep.
-                if work.has_work() {
+                if work.has_work() && is_kept("announce_given_up") {
                     shared.announce_work(work.group(), 1);
                 }
                 break;

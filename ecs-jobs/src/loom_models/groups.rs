@@ -419,3 +419,58 @@ fn a_group_does_not_end_before_the_job_that_a_helper_leaves_in_it() {
         other.join().unwrap();
     });
 }
+
+/// A graph of two nodes, the first of which queues the second and wakes no thread. The group counts one: a
+/// thread in it that waits until the second has run.
+struct InARow {
+    shared: Shared,
+    group: TaskGroup,
+    queue: Queue<usize>,
+}
+
+impl TaskSource for InARow {
+    fn group(&self) -> &TaskGroup {
+        &self.group
+    }
+
+    fn left(&self) -> usize {
+        self.queue.len()
+    }
+
+    fn run_one(&self, _slot: usize) -> bool {
+        let node = self.queue.pop();
+        match node {
+            Some(1) => self.queue.push(2),
+            // SAFETY: the group counts one for the thread that waits for this (J-2).
+            Some(_) => unsafe {
+                TaskGroup::finish_one(NonNull::from(&self.group), &self.shared.sleepers);
+            },
+            None => {}
+        }
+        node.is_some()
+    }
+}
+
+#[test]
+fn a_node_that_a_helper_leaves_in_a_graph_is_not_missed_by_an_owner_that_parks() {
+    explore("helper that leaves a graph against owner's park", || {
+        let (shared, group) = (Shared::new(0).0, TaskGroup::new(1));
+        let graph = Arc::new(InARow { shared, group, queue: Queue::new(VecDeque::new()) });
+        graph.queue.push(1);
+        // SAFETY: it is closed, and its end awaited, below (J-1, J-2).
+        unsafe { graph.shared.open_groups.open(&*graph) };
+        let helper = thread::spawn({
+            let graph = Arc::clone(&graph);
+            move || {
+                WorkerContext::with(&graph.shared, |context| {
+                    help_once(&graph.shared, context, HelpScope::All, &mut || true);
+                });
+            }
+        });
+        wait_for(&graph.shared, &graph.group, Some(&*graph));
+        while !graph.shared.open_groups.close(&*graph) {
+            wait_for(&graph.shared, &graph.group, Some(&*graph));
+        }
+        helper.join().unwrap();
+    });
+}

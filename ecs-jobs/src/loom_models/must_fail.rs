@@ -160,6 +160,16 @@ fn who_goes_on_in_a_long_call_has_to_tell_first_of_the_jobs_that_it_has_ended() 
 }
 
 #[test]
+fn who_gives_up_has_to_tell_of_the_work_that_is_left() {
+    let model =
+        "groups::a_node_that_a_helper_leaves_in_a_graph_is_not_missed_by_an_owner_that_parks";
+    must_fail_without("announce_given_up", model, "deadlock");
+    let model =
+        "handles::work_inside_a_job_that_a_thread_gives_up_is_not_missed_by_who_waits_behind_it";
+    must_fail_without("announce_room", model, "deadlock");
+}
+
+#[test]
 fn a_flush_must_not_wait_for_a_broadcast() {
     let model = "handles::a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts";
     must_fail_without("broadcast_is_apart", model, "deadlock");
