@@ -5,7 +5,7 @@ use crate::clock::Clock;
 use crate::job_queue::JobQueue;
 use crate::join_deque::{DequeIndex, JoinDeque};
 use crate::queue::Queue;
-use crate::sleep::{Sleepers, Tag};
+use crate::sleep::Sleepers;
 use crate::slots::{JobId, Slots, State};
 use crate::spans::Spans;
 use crate::stored_job::StoredJob;
@@ -273,18 +273,28 @@ impl Shared {
         }
     }
 
-    /// Wakes up to `wanted` threads that help inside the job `id`: those that wait for this very job, then
-    /// those that help inside any. If there are too few, it wakes all that wait for a job which waits in
-    /// turn: whether for this one, only their walks tell.
-    pub(crate) fn wake_inside(&self, mut wanted: usize, id: JobId) {
-        let waits_for_it = |tag: &Tag| tag.helps_inside && tag.job == id.to_bits();
-        wanted -= self.sleepers.wake(wanted, waits_for_it);
-        wanted -= self.sleepers.wake(wanted, |tag| tag.helps_inside && tag.is_conditional);
-        if wanted > 0 {
-            let waits = |id: JobId| self.slots.get(id).state(id) == Some(State::Waiting);
-            let waits_behind =
-                |tag: &Tag| tag.helps_inside && JobId::from_bits(tag.job).is_some_and(waits);
-            self.sleepers.wake(usize::MAX, waits_behind);
+    /// Wakes up to `wanted` threads that may help inside the job `id`. One that may not passes the wake-up
+    /// on.
+    pub(crate) fn wake_inside(&self, wanted: usize, id: JobId) {
+        self.wake_inside_before(u64::MAX, wanted, id);
+    }
+
+    fn wake_inside_before(&self, ticket: u64, wanted: usize, id: JobId) {
+        // A job that runs does not wait for this one. Of others, only the walks of their threads tell.
+        let may_wait = |job| job == id || self.slots.get(job).state(job) == Some(State::Waiting);
+        self.sleepers.wake_before(ticket, wanted, |tag| {
+            let may_help = || JobId::from_bits(tag.job).is_some_and(may_wait);
+            tag.helps_inside && (tag.is_conditional || may_help())
+        });
+    }
+
+    /// Wakes another thread that was listed before the one with this ticket, which was woken and has found
+    /// nothing to do, if there is work inside a job.
+    pub(crate) fn pass_on_inside(&self, ticket: u64) {
+        if self.sleepers.has_any() && is_kept("pass_on_inside") {
+            if let Some(id) = self.find_work(TaskGroup::job) {
+                self.wake_inside_before(ticket, 1, id);
+            }
         }
     }
 
@@ -319,9 +329,15 @@ impl Shared {
             return;
         }
         self.wake_takers(count);
-        // The last idle worker has been woken, so no worker would announce the work to others.
-        if let Some(group) = group.filter(|_| self.sleepers.idle_count() == 0) {
-            self.wake_around(count.saturating_sub(self.searching_count()), group);
+        // If the last idle worker has been woken, no worker would announce the work to others.
+        if self.sleepers.idle_count() > 0 {
+            return;
+        }
+        match group {
+            Some(group) => {
+                self.wake_around(count.saturating_sub(self.searching_count()), group);
+            }
+            None => self.pass_on_inside(u64::MAX),
         }
     }
 
@@ -488,7 +504,7 @@ impl Shared {
 #[cfg(all(test, not(loom)))]
 mod tests {
     use super::*;
-    use crate::sleep::Listed;
+    use crate::sleep::{Listed, Tag};
 
     fn owner_of(group: &TaskGroup) -> Tag {
         Tag { group: group.address(), ..Tag::default() }

@@ -143,12 +143,22 @@ impl Sleepers {
 
     /// Removes up to `limit` of the threads that the news `is_for` from the list, most recent first,
     /// since that one has the warmest cache. Wakes each, and returns their number.
+    pub(crate) fn wake(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) -> usize {
+        self.wake_before(u64::MAX, limit, is_for)
+    }
+
+    /// Like [`wake`](Self::wake), for threads that were listed before the one with this ticket.
     #[cold]
     #[inline(never)]
-    pub(crate) fn wake(&self, limit: usize, is_for: impl Fn(&Tag) -> bool) -> usize {
+    pub(crate) fn wake_before(
+        &self,
+        ticket: u64,
+        limit: usize,
+        is_for: impl Fn(&Tag) -> bool,
+    ) -> usize {
         // A thread that was listed since has checked for itself: otherwise the two would wake and list
         // for ever.
-        let mut newest = u64::MAX;
+        let mut newest = ticket - 1;
         for woken in 0..limit {
             let mut list = self.list.lock();
             newest = newest.min(list.last_ticket);
@@ -168,7 +178,8 @@ impl Sleepers {
 #[derive(Debug)]
 pub(crate) struct Listed<'pool> {
     sleepers: &'pool Sleepers,
-    ticket: u64,
+    /// Increases with each entry; above zero.
+    pub(crate) ticket: u64,
 }
 
 impl Listed<'_> {

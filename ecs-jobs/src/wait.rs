@@ -40,12 +40,15 @@ pub(crate) trait Goal {
 
 /// Returns when the goal is reached (docs/job-sleep.md, section 2). Goals catch panics.
 pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goal) {
+    let (mut ticket, mut takes_any) = (1, true);
     while !goal.is_reached() {
         // The work that this thread helps with may take long.
         context.open_for_thieves(shared);
         let has_helped = goal.help();
-        // The wake-up was for this work, or for none.
-        context.is_woken.set(false);
+        // The wake-up was for this work, for work that this thread may not do, or for none.
+        if context.is_woken.replace(false) && !has_helped {
+            shared.pass_on_inside(ticket);
+        }
         // The remaining wait is often about a microsecond, less than a sleep costs.
         if has_helped || spin_until(|| goal.is_worth_a_look()) {
             continue;
@@ -55,6 +58,7 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         }
         let tag = goal.tag();
         let listed = shared.sleepers.list(tag);
+        (ticket, takes_any) = (listed.ticket, tag.is_worker || tag.is_conditional);
         if is_kept("note_asleep") {
             goal.note_asleep();
         }
@@ -62,10 +66,13 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
         if !(is_kept("last_look") && goal.has_news()) {
             listed.sleep(goal.deadline());
         }
-        let takes_any = tag.is_worker || tag.is_conditional;
-        context.is_woken.set(!listed.leave() && takes_any);
+        context.is_woken.set(!listed.leave());
     }
-    context.pass_on_wake_up(shared);
+    if takes_any {
+        context.pass_on_wake_up(shared);
+    } else if context.is_woken.replace(false) {
+        shared.pass_on_inside(ticket);
+    }
 }
 
 /// Helps in a group within scope, or else runs an open half, and returns whether there was either. It

@@ -339,7 +339,7 @@ mod tests {
     }
 
     #[test]
-    fn work_inside_a_job_wakes_who_waits_for_this_job_first_and_then_who_may_help() {
+    fn work_inside_a_job_wakes_those_who_may_help_one_after_the_other() {
         let (shared, _places) = Shared::new(1);
         let add = |after: &[JobId]| add_job(&shared, JobKind::Anywhere, "", after, || ());
         let [this, strange] = [(); 2].map(|()| {
@@ -354,17 +354,18 @@ mod tests {
             // A thread in `run_until_done` and one in `flush` that are in jobs themselves.
             let in_jobs = [this.to_bits(), 0]
                 .map(|job| shared.sleepers.list(Tag { job, helps_inside: false, ..flush }));
-            let waits_for_this = shared.sleepers.list(list(this));
-            let wait_behind = [(); 2].map(|()| shared.sleepers.list(list(other)));
             let waits_for_all = shared.sleepers.list(flush);
+            let waits_behind = shared.sleepers.list(list(other));
+            let waits_for_this = shared.sleepers.list(list(this));
             let waits_for_group = shared.sleepers.list(Tag { group: 1, ..Tag::default() });
             let waits_for_strange = shared.sleepers.list(list(strange));
             shared.announce_work(scope.group(), 1);
-            assert!(!waits_for_this.leave() && waits_for_all.is_listed());
-            shared.announce_work(scope.group(), 1);
-            assert!(!waits_for_all.leave() && wait_behind[0].is_listed());
-            shared.announce_work(scope.group(), 1);
-            assert!(wait_behind.iter().all(|behind| !behind.leave()), "any may have to help");
+            assert!(!waits_for_this.leave() && waits_behind.is_listed());
+            scope.spawn(|_| ());
+            assert!(!waits_behind.leave() && waits_for_all.is_listed());
+            // It is behind `strange`, or another external thread is in the job.
+            shared.pass_on_inside(waits_behind.ticket);
+            assert!(!waits_for_all.leave());
             assert!(waits_for_strange.leave(), "the job runs, so it does not wait for this one");
             assert!(waits_for_group.leave(), "the group of another tree");
             assert!(in_jobs.iter().all(Listed::leave), "they would find nothing");

@@ -666,3 +666,34 @@ fn the_end_of_all_jobs_is_not_missed_where_a_job_without_threads_cancels_the_las
         });
     });
 }
+
+/// A wake-up that is spent on a thread for which the work is of no use.
+#[test]
+fn work_inside_a_job_is_not_missed_beside_a_thread_that_waits_behind_another() {
+    explore_within(0..=1, "group opened inside a job against two waits", || {
+        let shared = hosted();
+        let (id, strange) = (on_main(&shared), on_main(&shared));
+        let behind = waiting(&shared.slots, &[strange]);
+        let runner = thread::spawn({
+            let shared = Arc::clone(&shared);
+            // It does not help with what it opens, so it ends only if the waiting thread comes.
+            move || {
+                let job = claim(&shared.slots, id);
+                job.start();
+                open_for_others(&shared, None, Some(id));
+                WorkerContext::with(&shared, |context| {
+                    assert!(run_job(&shared, context, job, |_id| false).is_none());
+                });
+            }
+        });
+        let waiter = thread::spawn({
+            let shared = Arc::clone(&shared);
+            move || {
+                wait_for_job(&shared, id, None).unwrap();
+                run_by_hand(&shared, strange);
+            }
+        });
+        wait_for_job(&shared, behind, None).unwrap();
+        [runner, waiter].into_iter().for_each(|thread| thread.join().unwrap());
+    });
+}

@@ -170,6 +170,13 @@ fn who_gives_up_has_to_tell_of_the_work_that_is_left() {
 }
 
 #[test]
+fn who_is_woken_for_work_of_no_use_has_to_pass_the_wake_up_on() {
+    let model =
+        "handles::work_inside_a_job_is_not_missed_beside_a_thread_that_waits_behind_another";
+    must_fail_without("pass_on_inside", model, "deadlock");
+}
+
+#[test]
 fn a_flush_must_not_wait_for_a_broadcast() {
     let model = "handles::a_flush_in_a_group_of_a_worker_ends_while_another_thread_broadcasts";
     must_fail_without("broadcast_is_apart", model, "deadlock");

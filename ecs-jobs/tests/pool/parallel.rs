@@ -159,6 +159,33 @@ fn a_thread_that_waits_behind_a_job_helps_inside_it_beside_one_that_waits_for_an
 }
 
 #[test]
+fn all_workers_that_wait_for_a_job_and_a_thread_from_outside_help_inside_it() {
+    within(Duration::from_secs(30), || {
+        for (workers, outside, threads_wanted) in [(4, 0, 4), (2, 2, 3)] {
+            let (pool, leaves) = (Arc::new(pool(workers)), Leaves::default());
+            let go = Arc::new(AtomicBool::new(false));
+            let job = row_of_joins(&pool, &leaves, &go);
+            for _ in 1..workers {
+                let inside = Arc::clone(&pool);
+                pool.schedule(move || inside.complete(job));
+            }
+            pause(30);
+            std::thread::scope(|threads| {
+                for _ in 0..outside {
+                    threads.spawn(|| pool.complete(job));
+                }
+                // They sleep when the joins begin; the last ones are woken first.
+                pause(30);
+                go.store(true, Ordering::SeqCst);
+            });
+            pool.flush();
+            let count = leaves.thread_count();
+            assert!(count >= threads_wanted, "{workers} and {outside}: {count} threads");
+        }
+    });
+}
+
+#[test]
 fn a_thread_that_turns_from_a_job_to_another_leaves_room_inside_it() {
     within(Duration::from_secs(30), || {
         let (pool, leaves) = (Arc::new(pool(1)), Leaves::default());
