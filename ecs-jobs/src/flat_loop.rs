@@ -23,6 +23,9 @@ const BATCH_NS: u64 = 1_000;
 /// The first batches are this fraction of what each thread would get. The smaller the batches, the
 /// shorter the other threads wait for the last one.
 const BATCHES_PER_THREAD: usize = 4;
+/// The same for heavy indices. Only between two batches does a thread look for more urgent work, a deadline
+/// or a condition.
+const HEAVY_BATCHES_PER_THREAD: usize = 64;
 
 /// The maximum number of shares of a loop. With more threads than shares, several threads begin in the
 /// same share; with fewer batches, there are fewer shares.
@@ -48,7 +51,12 @@ struct Share {
 }
 
 impl BatchCounter {
-    pub(crate) fn new(indices: Range<usize>, batch_len_min: usize, parallelism: usize) -> Self {
+    pub(crate) fn new(
+        indices: Range<usize>,
+        batch_len_min: usize,
+        batches_per_thread: usize,
+        parallelism: usize,
+    ) -> Self {
         let batch_count = indices.len().div_ceil(batch_len_min).max(1);
         let share_count = parallelism.min(SHARE_COUNT_MAX).min(batch_count);
         let share_len = indices.len().div_ceil(share_count);
@@ -61,7 +69,7 @@ impl BatchCounter {
             shares: std::array::from_fn(|number| CachePadded::new(share(number))),
             share_count,
             batch_len_min,
-            divisor: parallelism.div_ceil(share_count) * BATCHES_PER_THREAD,
+            divisor: parallelism.div_ceil(share_count) * batches_per_thread,
         }
     }
 
@@ -178,6 +186,8 @@ pub(crate) fn for_each_range(
 struct Rest {
     indices: Range<usize>,
     batch_len_min: usize,
+    /// As [`BATCHES_PER_THREAD`].
+    batches_per_thread: usize,
 }
 
 /// Decides whether the loop is shared from the first index on, or probed; returns what is left of it.
@@ -197,7 +207,8 @@ fn begin(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option
         None => len <= shared.parallelism() * BATCHES_PER_THREAD,
     };
     if is_heavy {
-        return Some(Rest { indices: 0..len, batch_len_min: 1 });
+        let batches_per_thread = HEAVY_BATCHES_PER_THREAD;
+        return Some(Rest { indices: 0..len, batch_len_min: 1, batches_per_thread });
     }
     probe(shared, slot, len, body)
 }
@@ -222,7 +233,10 @@ fn probe(shared: &Shared, slot: usize, len: usize, body: LoopBody<'_>) -> Option
         if is_shared {
             let batch_len_min = 1.max(scale(BATCH_NS, done, 1) / elapsed_ns);
             let batch_len_min = usize::try_from(batch_len_min).unwrap_or(len);
-            return Some(Rest { indices: done..len, batch_len_min });
+            let is_heavy = scale(elapsed_ns, 1, done) >= PROBE_NS;
+            let batches_per_thread =
+                if is_heavy { HEAVY_BATCHES_PER_THREAD } else { BATCHES_PER_THREAD };
+            return Some(Rest { indices: done..len, batch_len_min, batches_per_thread });
         }
         if done == len {
             return None;
@@ -238,12 +252,13 @@ fn scale(value: u64, numerator: usize, denominator: usize) -> u64 {
 
 /// Opens the rest to other threads, and takes part.
 fn run_shared(shared: &Shared, context: &WorkerContext, rest: Rest, body: LoopBody<'_>) {
-    let batch_count_max = rest.indices.len().div_ceil(rest.batch_len_min);
+    let Rest { indices, batch_len_min, batches_per_thread } = rest;
+    let batch_count_max = indices.len().div_ceil(batch_len_min);
     let parallelism = shared.parallelism();
     let flat_loop = FlatLoop {
         group: TaskGroup::new(0),
         panics: PanicSlot::new(),
-        counter: BatchCounter::new(rest.indices, rest.batch_len_min, parallelism),
+        counter: BatchCounter::new(indices, batch_len_min, batches_per_thread, parallelism),
         body,
     };
     // Several at once, which wake others: woken one by one, the last threads would find little work.
@@ -263,7 +278,7 @@ mod tests {
     #[test]
     fn batches_cover_all_indices_once_and_never_grow() {
         for (slot, first) in [3, 253, 503, 753, 3].into_iter().enumerate() {
-            let counter = BatchCounter::new(3..1000, 2, 4);
+            let counter = BatchCounter::new(3..1000, 2, BATCHES_PER_THREAD, 4);
             let mut batches: Vec<_> = std::iter::from_fn(|| counter.claim(slot)).collect();
             assert_eq!(batches[0].start, first, "its own share first");
             let goes_on = |pair: &[Range<usize>]| pair[0].end == pair[1].start;
@@ -281,7 +296,8 @@ mod tests {
     #[test]
     fn few_indices_and_many_threads_have_shares_that_are_empty() {
         for len in [0, 1, 17, 33] {
-            let counter = BatchCounter::new(usize::MAX - len..usize::MAX, 1, 1_000);
+            let counter =
+                BatchCounter::new(usize::MAX - len..usize::MAX, 1, BATCHES_PER_THREAD, 1_000);
             let all: Vec<_> = (0..).map_while(|slot| counter.claim(slot)).flatten().collect();
             assert_eq!(all.len(), len);
             assert_eq!((counter.batches_left(), counter.claim(7)), (0, None));
@@ -290,7 +306,7 @@ mod tests {
 
     #[test]
     fn a_cancelled_counter_hands_out_nothing() {
-        let counter = BatchCounter::new(0..10, 1, 3);
+        let counter = BatchCounter::new(0..10, 1, BATCHES_PER_THREAD, 3);
         assert!(counter.claim(1).is_some());
         counter.cancel();
         assert!((0..3).all(|slot| counter.claim(slot).is_none()) && counter.batches_left() == 0);

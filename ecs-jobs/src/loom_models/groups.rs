@@ -375,7 +375,7 @@ fn batches_are_disjoint_and_cover_the_loop() {
     const LEN: usize = 3;
     for share_count in 1..=2 {
         explore("batch counter", move || {
-            let counter = Arc::new(BatchCounter::new(0..LEN, 1, share_count));
+            let counter = Arc::new(BatchCounter::new(0..LEN, 1, 4, share_count));
             // Each index may be taken once: a second access would be a race.
             let taken: Arc<[UnsafeCell<()>; LEN]> =
                 Arc::new(std::array::from_fn(|_| UnsafeCell::new(())));

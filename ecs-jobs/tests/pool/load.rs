@@ -313,6 +313,30 @@ fn a_job_for_the_main_thread_that_waits_for_the_one_below_it_is_told_so() {
     });
 }
 
+/// Its first batches would take more than a second each, if they were cut as for light bodies.
+#[test]
+fn a_thread_in_run_until_leaves_a_long_loop_of_heavy_bodies_in_time() {
+    within(Duration::from_secs(60), || {
+        let (pool, is_over) = (pool(1), Arc::new(AtomicBool::new(false)));
+        let inside = Arc::clone(&is_over);
+        let job = pool.parallel_for(0..4_000, move |_| {
+            if !inside.load(Ordering::SeqCst) {
+                pause(5);
+            }
+        });
+        pause(100);
+        let (began, mut looks) = (Instant::now(), 0);
+        pool.run_until(|| {
+            looks += 1;
+            looks > 3
+        });
+        let took = began.elapsed();
+        is_over.store(true, Ordering::SeqCst);
+        pool.complete(job);
+        assert!(took < Duration::from_secs(2), "three batches took {took:?}");
+    });
+}
+
 /// A scope whose jobs go on for ever, on all workers.
 #[test]
 fn a_scope_that_never_runs_dry_leaves_turns_to_jobs_with_handles() {
