@@ -6,7 +6,7 @@ use crate::panic_slot::catch;
 use crate::shared::Shared;
 use crate::slots::{Claimed, JobId, JobKind};
 use crate::stored_job::StoredJob;
-use crate::sync::is_kept;
+use crate::sync::{Ordering, is_kept};
 
 /// The maximum number of jobs in a row that a thread runs because each makes the next ready, or that a
 /// worker runs in groups, before it turns to other work.
@@ -100,6 +100,7 @@ fn run_unknown(shared: &Shared, context: &WorkerContext, mut claimed: Claimed<'_
 /// either reason.
 fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'_>) -> bool {
     let (slots, id) = (&shared.slots, claimed.id());
+    let is_background = claimed.slot().is_background();
     let is_cancelled = slots.note_if_failed(claimed);
     claimed.start();
     if context.is_external(shared) {
@@ -118,8 +119,16 @@ fn run_closure(shared: &Shared, context: &WorkerContext, claimed: &mut Claimed<'
     // A job that waits while this one runs continues only after it.
     let around = context.job.get();
     let pool = (shared.number, &shared.slots);
+    // Relaxed: a hint.
+    let count = |step| _ = shared.background_count.fetch_add(step, Ordering::Relaxed);
+    if is_background {
+        count(1);
+    }
     let outcome =
         claimed.with_job(|job| shared.wait_graph.while_waiting(pool, around, id, || run(job)));
+    if is_background {
+        count(usize::MAX);
+    }
     match outcome {
         Ok(()) => is_cancelled,
         Err(payload) => {

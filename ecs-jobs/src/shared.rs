@@ -156,6 +156,8 @@ pub(crate) struct Shared {
     pub(crate) slots: Slots,
     /// The jobs that are ready.
     pub(crate) ready: JobQueue,
+    /// The number of background jobs that run.
+    pub(crate) background_count: AtomicUsize,
     /// The ready jobs that are pinned to one thread: the main thread, then each worker.
     pub(crate) pinned: Box<[JobQueue]>,
     /// The waits of jobs for one another.
@@ -203,6 +205,7 @@ impl Shared {
             free_worker_queues: Mutex::new(Vec::new()),
             slots: Slots::new(),
             ready: JobQueue::new(),
+            background_count: AtomicUsize::new(0),
             pinned: (0..=worker_count).map(|_| JobQueue::new()).collect(),
             wait_graph: WaitGraph::new(),
             number: unique_number(),

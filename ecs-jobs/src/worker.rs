@@ -11,6 +11,7 @@ use crate::run_job::{
 use crate::shared::{LocalQueues, Shared};
 use crate::sleep::Tag;
 use crate::slots::JobId;
+use crate::sync::Ordering;
 use crate::task_group::HelpScope;
 use crate::wait::{Goal, help_once, wait};
 use std::panic::resume_unwind;
@@ -196,7 +197,13 @@ pub(crate) fn work_once(
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     let in_a_row = &context.group_jobs_in_a_row;
-    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
+    let is_turn = || {
+        // The groups may be those of a background job.
+        let is_frame_first =
+            shared.background_count.load(Ordering::Relaxed) > 0 && shared.ready.has_frame();
+        let count_max = if is_frame_first { 1 } else { IN_A_ROW_MAX };
+        in_a_row.get() >= count_max && !shared.ready.is_empty()
+    };
     let mut leaves = || {
         in_a_row.set(in_a_row.get().saturating_add(1));
         context.note_contention();
@@ -235,6 +242,7 @@ mod tests {
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
     use crate::slots::JobKind;
+    use crate::sync::AtomicUsize;
     use crate::task_group::TaskSource;
     use std::process::Command;
 
@@ -335,6 +343,28 @@ mod tests {
             };
             std::thread::scope(|threads| threads.spawn(work).join().expect("it ends well"));
             assert!(shared.slots.is_done(job), "halves were taken all the time");
+        });
+    }
+
+    #[test]
+    fn a_worker_that_helps_inside_a_background_job_takes_a_job_of_the_frame_next() {
+        let (shared, mut places) = Shared::new(1);
+        let (shared, place) = (&shared, places.remove(0));
+        let ran = AtomicUsize::new(0);
+        // As if a background job did this.
+        shared.background_count.fetch_add(1, Ordering::Relaxed);
+        scope(shared, |scope| {
+            let spawn = |_| scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed));
+            (0..4).for_each(spawn);
+            let frame = add_job::<JobId>(shared, JobKind::Anywhere, "", &[], || ());
+            let work = || {
+                WorkerContext::with_worker(shared, place, |context| {
+                    (0..2).for_each(|_| assert!(work_once(shared, context, &mut || false)));
+                });
+            };
+            std::thread::scope(|threads| threads.spawn(work).join().expect("it ends well"));
+            assert!(shared.slots.is_done(frame));
+            assert_eq!(ran.load(Ordering::Relaxed), 1, "jobs of the scope that came first");
         });
     }
 
