@@ -15,14 +15,15 @@ use crate::text::grouped;
 #[must_use]
 pub fn demo_command(demo: &Demo) -> Command {
     let counts = [("agents", demo.agents_default.into()), ("ticks", demo.ticks_default)];
-    let command = RunArguments::augment_args(Command::new(demo.name)).about(demo.about);
+    let command = RunArguments::augment_args(Command::new(demo.name));
     let command = counts.into_iter().fold(command, |command, (name, count)| {
         command.mut_arg(name, |argument| {
             let help = argument.get_help().map(ToString::to_string).unwrap_or_default();
             argument.help(format!("{help} [default: {count}]"))
         })
     });
-    (demo.arguments)(command)
+    // Set last: derived arguments set it to the comment on their type.
+    (demo.arguments)(command).about(demo.about)
 }
 
 /// Returns the first argument on a command line that only this demo has.
