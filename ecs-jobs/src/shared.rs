@@ -406,7 +406,7 @@ impl Shared {
     }
 
     /// Counts the caller as a helper of the oldest group within scope that has work.
-    pub(crate) fn enter(&self, scope: HelpScope) -> Option<Helper<'_>> {
+    pub(crate) fn enter(&self, scope: HelpScope<'_>) -> Option<Helper<'_>> {
         self.open_groups.enter(&self.sleepers, scope)
     }
 
@@ -418,7 +418,7 @@ impl Shared {
 
     /// Takes an open half within scope with the fewest joins around it, since that is the largest piece of
     /// a balanced tree, and of several such the first after the caller's own queue.
-    pub(crate) fn steal(&self, own: usize, scope: HelpScope) -> Option<(usize, JobRef)> {
+    pub(crate) fn steal(&self, own: usize, scope: HelpScope<'_>) -> Option<(usize, JobRef)> {
         let all = self.open_halves();
         let (before, after) = all.split_at((own + 1).min(all.len()));
         let is_within = |(_, half): &(usize, JobRef)| scope.includes(half.group());
@@ -442,7 +442,7 @@ impl Shared {
     }
 
     /// Whether a thread that helps within this scope would find work.
-    pub(crate) fn has_work(&self, scope: HelpScope) -> bool {
+    pub(crate) fn has_work(&self, scope: HelpScope<'_>) -> bool {
         self.find_work(|group| scope.includes(group).then_some(())).is_some()
     }
 

@@ -16,7 +16,7 @@
 
 use crate::queue::Queue;
 use crate::sleep::Sleepers;
-use crate::slots::JobId;
+use crate::slots::{JobId, Slots};
 use crate::sync::{AtomicPtr, AtomicU64, AtomicUsize, Ordering, is_kept, needed};
 use std::collections::VecDeque;
 use std::ptr::{self, NonNull};
@@ -234,19 +234,22 @@ pub(crate) trait TaskSource: Sync {
 
 /// The groups from which a thread takes work.
 #[derive(Clone, Copy, Debug)]
-pub(crate) enum HelpScope {
+pub(crate) enum HelpScope<'a> {
     /// All groups: for an idle worker.
     All,
+    /// All groups but those opened in background jobs: for an idle worker, first.
+    Frame(&'a Slots),
     /// The group with this address and those below it: for its waiting owner.
     Below(usize),
     /// The groups opened in this job: for a thread that waits for it.
     InJob(JobId),
 }
 
-impl HelpScope {
+impl HelpScope<'_> {
     pub(crate) fn includes(self, group: &TaskGroup) -> bool {
         match self {
             Self::All => true,
+            Self::Frame(slots) => !group.job().is_some_and(|id| slots.get(id).is_background()),
             Self::Below(address) => group.is_in(address),
             Self::InJob(job) => group.job() == Some(job),
         }
@@ -321,7 +324,7 @@ impl OpenGroups {
     pub(crate) fn enter<'pool>(
         &self,
         sleepers: &'pool Sleepers,
-        scope: HelpScope,
+        scope: HelpScope<'_>,
     ) -> Option<Helper<'pool>> {
         self.0.find_map(|open| {
             let work = open.work();

@@ -80,7 +80,7 @@ pub(crate) fn wait(shared: &Shared, context: &WorkerContext, goal: &mut impl Goa
 pub(crate) fn help_once(
     shared: &Shared,
     context: &WorkerContext,
-    scope: HelpScope,
+    scope: HelpScope<'_>,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     if let Some(visit) = shared.enter(scope) {
@@ -117,7 +117,7 @@ struct GroupGoal<'a> {
 }
 
 impl GroupGoal<'_> {
-    fn scope(&self) -> HelpScope {
+    fn scope(&self) -> HelpScope<'static> {
         HelpScope::Below(self.group.address())
     }
 

@@ -190,20 +190,15 @@ fn helps_inside_any(context: &WorkerContext) -> bool {
 }
 
 /// Takes any work. Groups come first, since more threads are wanted there, but after a number of group
-/// jobs in a row it takes a job with a handle. Returns whether there was work.
+/// jobs in a row it takes a job with a handle. While a background job runs, its groups come last. Returns
+/// whether there was work.
 pub(crate) fn work_once(
     shared: &Shared,
     context: &WorkerContext,
     stop: &mut dyn FnMut() -> bool,
 ) -> bool {
     let in_a_row = &context.group_jobs_in_a_row;
-    let is_turn = || {
-        // The groups may be those of a background job.
-        let is_frame_first =
-            shared.background_count.load(Ordering::Relaxed) > 0 && shared.ready.has_frame();
-        let count_max = if is_frame_first { 1 } else { IN_A_ROW_MAX };
-        in_a_row.get() >= count_max && !shared.ready.is_empty()
-    };
+    let is_turn = || in_a_row.get() >= IN_A_ROW_MAX && !shared.ready.is_empty();
     let mut leaves = || {
         in_a_row.set(in_a_row.get().saturating_add(1));
         context.note_contention();
@@ -214,8 +209,19 @@ pub(crate) fn work_once(
         }
         is_superfluous || is_turn() || stop()
     };
+    let frame = HelpScope::Frame(&shared.slots);
+    let has_background = || shared.background_count.load(Ordering::Relaxed) > 0;
     let before = in_a_row.get();
-    let has_helped = !is_turn() && help_once(shared, context, HelpScope::All, &mut leaves);
+    let has_helped = !is_turn() && {
+        let is_split = has_background();
+        let is_for_frame = is_split && help_once(shared, context, frame, &mut leaves);
+        is_for_frame
+            || !(is_split && shared.ready.has_frame()) && {
+                let has_frame = || shared.ready.has_frame() || shared.has_work(frame);
+                let mut leaves = || leaves() || is_split && has_background() && has_frame();
+                help_once(shared, context, HelpScope::All, &mut leaves)
+            }
+    };
     if has_helped {
         // The half of a join counts as well.
         in_a_row.set(in_a_row.get().max(before.saturating_add(1)));
@@ -238,11 +244,11 @@ pub(crate) fn work_once(
 mod tests {
     use super::*;
     use crate::join::join;
-    use crate::run_job::add_job;
+    use crate::run_job::{add_job, run_job};
     use crate::scope::{Scope, scope};
     use crate::sleep::Listed;
     use crate::slots::JobKind;
-    use crate::sync::AtomicUsize;
+    use crate::sync::{Arc, Mutex};
     use crate::task_group::TaskSource;
     use std::process::Command;
 
@@ -347,25 +353,43 @@ mod tests {
     }
 
     #[test]
-    fn a_worker_that_helps_inside_a_background_job_takes_a_job_of_the_frame_next() {
+    fn groups_and_jobs_of_the_frame_come_before_groups_of_a_background_job() {
         let (shared, mut places) = Shared::new(1);
-        let (shared, place) = (&shared, places.remove(0));
-        let ran = AtomicUsize::new(0);
-        // As if a background job did this.
-        shared.background_count.fetch_add(1, Ordering::Relaxed);
-        scope(shared, |scope| {
-            let spawn = |_| scope.spawn(|_| _ = ran.fetch_add(1, Ordering::Relaxed));
-            (0..4).for_each(spawn);
-            let frame = add_job::<JobId>(shared, JobKind::Anywhere, "", &[], || ());
-            let work = || {
-                WorkerContext::with_worker(shared, place, |context| {
-                    (0..2).for_each(|_| assert!(work_once(shared, context, &mut || false)));
+        let (shared, place) = (Arc::new(shared), places.remove(0));
+        let ran = Arc::new(Mutex::new(String::new()));
+        let note = |letter| {
+            let ran = Arc::clone(&ran);
+            move || ran.lock().push(letter)
+        };
+        let (background, in_frame, job) = (note('b'), note('f'), note('j'));
+        let body = {
+            let (shared, ran) = (Arc::clone(&shared), Arc::clone(&ran));
+            move || {
+                let shared = &*shared;
+                scope(shared, |around| {
+                    (0..2).for_each(|_| around.spawn(|_| background()));
+                    let of_another_thread = || {
+                        scope(shared, |frame| {
+                            frame.spawn(|_| in_frame());
+                            add_job::<JobId>(shared, JobKind::Anywhere, "", &[], job);
+                            WorkerContext::with_worker(shared, place, |context| {
+                                // Inside the group of the background job it looks after each job of it.
+                                while ran.lock().len() < 4 {
+                                    work_once(shared, context, &mut || false);
+                                }
+                            });
+                        });
+                    };
+                    std::thread::scope(|threads| {
+                        threads.spawn(of_another_thread).join().expect("it ends well");
+                    });
                 });
-            };
-            std::thread::scope(|threads| threads.spawn(work).join().expect("it ends well"));
-            assert!(shared.slots.is_done(frame));
-            assert_eq!(ran.load(Ordering::Relaxed), 1, "jobs of the scope that came first");
-        });
+            }
+        };
+        let id = add_job::<JobId>(&shared, JobKind::Background, "", &[], body);
+        let claimed = shared.slots.claim(id).expect("no other thread takes jobs");
+        WorkerContext::with(&shared, |context| run_job(&shared, context, claimed, |_id| false));
+        assert_eq!(*ran.lock(), "fjbb");
     }
 
     #[test]

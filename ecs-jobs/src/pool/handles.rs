@@ -104,7 +104,8 @@ impl Pool {
     }
 
     /// Returns a builder of background jobs, which may take several frames: loading, baking, saving.
-    /// Threads prefer all other jobs, those of the frame.
+    /// Threads prefer all other jobs, those of the frame, and workers prefer loops, scopes and joins of the
+    /// frame to those inside background jobs.
     ///
     /// One in eight jobs taken is a background job, if any is ready, so background work progresses under
     /// any load. A thread that waits for a job runs it at once, whatever its urgency.
