@@ -606,22 +606,25 @@ fn work_inside_a_job_is_not_missed_by_who_waits_for_all() {
     });
 }
 
+/// A thread that opens a group inside a job, and ends it. It does not help with what it opens, so it ends only
+/// if a waiting thread comes.
+fn open_inside(shared: &Arc<Shared>, id: JobId) -> thread::JoinHandle<()> {
+    let shared = Arc::clone(shared);
+    thread::spawn(move || {
+        let job = claim(&shared.slots, id);
+        job.start();
+        open_for_others(&shared, None, Some(id));
+        WorkerContext::with(&shared, |context| {
+            assert!(run_job(&shared, context, job, |_id| false).is_none());
+        });
+    })
+}
+
 fn work_inside_a_job(name: &str, wait: fn(&Shared, JobId)) {
     explore(name, move || {
         let shared = hosted();
         let id = on_main(&shared);
-        let runner = thread::spawn({
-            let shared = Arc::clone(&shared);
-            // It does not help with what it opens, so it ends only if the waiting thread comes.
-            move || {
-                let job = claim(&shared.slots, id);
-                job.start();
-                open_for_others(&shared, None, Some(id));
-                WorkerContext::with(&shared, |context| {
-                    assert!(run_job(&shared, context, job, |_id| false).is_none());
-                });
-            }
-        });
+        let runner = open_inside(&shared, id);
         wait(&shared, id);
         runner.join().unwrap();
     });
@@ -674,18 +677,7 @@ fn work_inside_a_job_is_not_missed_beside_a_thread_that_waits_behind_another() {
         let shared = hosted();
         let (id, strange) = (on_main(&shared), on_main(&shared));
         let behind = waiting(&shared.slots, &[strange]);
-        let runner = thread::spawn({
-            let shared = Arc::clone(&shared);
-            // It does not help with what it opens, so it ends only if the waiting thread comes.
-            move || {
-                let job = claim(&shared.slots, id);
-                job.start();
-                open_for_others(&shared, None, Some(id));
-                WorkerContext::with(&shared, |context| {
-                    assert!(run_job(&shared, context, job, |_id| false).is_none());
-                });
-            }
-        });
+        let runner = open_inside(&shared, id);
         let waiter = thread::spawn({
             let shared = Arc::clone(&shared);
             move || {
